@@ -1,0 +1,172 @@
+//! Findings: what went wrong on a connection, how that is proven, and what to do.
+
+mod rules;
+
+pub use rules::RULES;
+
+use crate::capture::{FrameNo, Nanos};
+use crate::flow::{Endpoint, Pair, Side, Trace};
+use crate::tcp::{Certainty, Opening, Outcome, State, Timeline};
+
+/// How bad it is. Ordered: the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Harmless; named so that nobody chases it.
+    Note,
+    /// Worth a look.
+    Warning,
+    /// Something was lost or failed.
+    Problem,
+}
+
+impl Severity {
+    /// `note`, `warning` or `problem`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Problem => "problem",
+        }
+    }
+}
+
+/// A kind of incident: its words, and the check that finds it.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name, that of its file with `-` for `_`.
+    pub id: &'static str,
+    /// A title of a few words.
+    pub title: &'static str,
+    /// How bad it is at worst; a finding may be milder.
+    pub severity: Severity,
+    /// What happens, for someone who has never read RFC 9293.
+    pub what: &'static str,
+    /// Why it happens, and who can change it.
+    pub why: &'static str,
+    /// What it is mistaken for, and how the two are told apart: (rule or thing, how).
+    pub look_alikes: &'static [(&'static str, &'static str)],
+    /// What to do, in order.
+    pub next: &'static [&'static str],
+    /// Where to read more.
+    pub refs: &'static [&'static str],
+    /// The sample capture that makes it fire: `sample-captures/NAME.pcapng`.
+    pub sample: &'static str,
+    /// A look-alike sample on which it must stay silent.
+    pub twin: &'static str,
+    /// The check.
+    pub check: Check,
+}
+
+/// How a rule looks for its kind.
+#[derive(Debug, Clone, Copy)]
+pub enum Check {
+    /// At one connection.
+    Each(fn(&Timeline, &mut Hits)),
+    /// At the small facts of all connections together.
+    All(fn(&[Summary], &mut Hits)),
+}
+
+/// What checks have found so far.
+#[derive(Debug, Default)]
+pub struct Hits {
+    /// In the order in which they were found.
+    pub findings: Vec<Finding>,
+}
+
+/// A number in a finding.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// A duration in seconds.
+    Seconds(f64),
+    /// A number of bytes.
+    Bytes(u64),
+    /// A number of things.
+    Count(u64),
+}
+
+/// A line of a finding that rests on frames: a piece of evidence, or the answer to a question of the checklist.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// The question, or what the line is about; empty for plain evidence.
+    pub about: String,
+    /// What is said.
+    pub says: String,
+    /// The frames that show it; empty if it is not in this capture.
+    pub frames: Vec<FrameNo>,
+}
+
+/// One incident found on one connection.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// Its kind.
+    pub rule: &'static Rule,
+    /// Ids of the other rules that these frames allow, likeliest first.
+    pub or: Vec<&'static str>,
+    /// How bad it is here.
+    pub severity: Severity,
+    /// The connection's id.
+    pub connection: u32,
+    /// The end that is at fault, or that suffers, if it is one of them.
+    pub side: Option<Side>,
+    /// One sentence for this very case, with its figures.
+    pub says: String,
+    /// The suspect frames in time order; never empty.
+    pub evidence: Vec<FrameNo>,
+    /// Figures by name (see `CONTRACT` names: `idle_before_fin`, `fin_to_data`, …).
+    pub figures: Vec<(&'static str, Figure)>,
+    /// The weakest certainty of what it rests on.
+    pub certainty: Certainty,
+    /// What shows it, line by line.
+    pub proof: Vec<Line>,
+    /// What speaks against it, or what the capture cannot tell.
+    pub against: Vec<Line>,
+    /// What the application saw, per the order of frames.
+    pub application: Vec<Line>,
+    /// The questions that people follow by hand, answered.
+    pub checklist: Vec<Line>,
+    /// What to do in this very case, before the rule's own advice.
+    pub advice: Vec<String>,
+}
+
+/// The small facts that are kept of every connection.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// The connection's id.
+    pub id: u32,
+    /// Both ends.
+    pub ends: Pair<Endpoint>,
+    /// Time of its first frame.
+    pub start: Nanos,
+    /// Time of its last frame.
+    pub end: Nanos,
+    /// Its frames.
+    pub frames: u32,
+    /// Payload bytes sent by each end, repeats included.
+    pub bytes: Pair<u64>,
+    /// How it began.
+    pub opening: Opening,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Its history in Zeek's letters.
+    pub history: String,
+    /// Both ends' last states.
+    pub last: Pair<State>,
+    /// First line of the first HTTP request, if there is one.
+    pub request: Option<String>,
+    /// Time from the last payload byte of either end to the first FIN, and the end that sent it.
+    pub idle_before_fin: Option<(Nanos, Side)>,
+    /// Its findings, the worst first.
+    pub findings: Vec<Finding>,
+}
+
+impl Summary {
+    /// Its worst finding.
+    pub fn worst(&self) -> Option<&Finding> {
+        self.findings.first()
+    }
+}
+
+/// Analyses and judges every connection. `progress` is called with the number of connections done.
+pub fn run(_trace: &Trace, _progress: &(dyn Fn(usize) + Sync)) -> Vec<Summary> {
+    Vec::new()
+}

@@ -1,0 +1,15 @@
+//! Both ends' TCP state machines, inferred from the segments of one connection. Pure: no I/O, and it cannot fail.
+
+mod analyse;
+mod marks;
+mod outcome;
+mod reset;
+mod state;
+mod timeline;
+
+pub use analyse::analyse;
+pub use marks::{MARKS, Mark, MarkInfo, Marked};
+pub use outcome::{OUTCOMES, Opening, Outcome, OutcomeInfo};
+pub use reset::{RESETS, Reset, ResetCause, ResetForm, ResetInfo};
+pub use state::{Event, MOVES, Move, STATES, State, StateInfo};
+pub use timeline::{Cell, Certainty, Fate, Receipt, Row, StateChange, Timeline, Vantage};

@@ -1,0 +1,201 @@
+//! What the analysis of one connection yields: its frames with both ends' states, and the changes between them.
+
+use std::collections::BTreeMap;
+
+use super::{Event, Marked, Opening, Outcome, Reset, State};
+use crate::capture::{FrameNo, Nanos};
+use crate::flow::{Flow, Pair, Side};
+use crate::wire::{Rare, Segment};
+
+/// How well something is known. Ordered: the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Certainty {
+    /// Not in the capture at all.
+    #[default]
+    Assumed,
+    /// Follows from what the end was sent; nothing contradicts it.
+    Inferred,
+    /// The end's own frames show it.
+    Proven,
+}
+
+impl Certainty {
+    /// `proven`, `inferred` or `assumed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Certainty::Assumed => "assumed",
+            Certainty::Inferred => "inferred",
+            Certainty::Proven => "proven",
+        }
+    }
+}
+
+/// Did a segment reach the other end?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fate {
+    /// A later frame of the receiver's own shows that it did.
+    Proven,
+    /// Nothing contradicts it.
+    Likely,
+    /// It did not, or its receiver could not take it.
+    No,
+    /// The capture does not tell.
+    #[default]
+    Unknown,
+}
+
+/// What is known of a segment's arrival at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Receipt {
+    /// Did it arrive?
+    pub fate: Fate,
+    /// The earliest row after which it counts as received.
+    pub row: Option<u32>,
+    /// The receiver's own later frame that shows it.
+    pub proof: Option<FrameNo>,
+}
+
+/// One end's state after a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cell {
+    /// The state.
+    pub state: State,
+    /// How well it is known.
+    pub certainty: Certainty,
+    /// Does no process own the socket any more? Has a meaning only where [`State::may_be_orphan`].
+    pub orphan: Option<bool>,
+}
+
+/// One frame of a connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The segment as captured.
+    pub segment: Segment,
+    /// Its sender.
+    pub from: Side,
+    /// Sequence number relative to the sender's SYN (midstream: its first seen byte is 1).
+    pub seq: i64,
+    /// Acknowledgement number relative to the receiver's SYN, if there is one.
+    pub ack: Option<i64>,
+    /// Window in bytes, scaled; `None` if the scale is not known.
+    pub window: Option<u32>,
+    /// What is remarkable about it.
+    pub marks: Vec<Marked>,
+    /// Its arrival at the other end.
+    pub receipt: Receipt,
+    /// What is known of it, if it is an RST.
+    pub reset: Option<Reset>,
+    /// Both ends' states after it.
+    pub cells: Pair<Cell>,
+}
+
+impl Row {
+    /// The frame's number.
+    pub fn number(&self) -> FrameNo {
+        self.segment.number
+    }
+
+    /// Relative sequence number after the segment.
+    pub fn end(&self) -> i64 {
+        self.seq + i64::from(self.segment.span())
+    }
+}
+
+/// One end's move from one state to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateChange {
+    /// Which end.
+    pub side: Side,
+    /// Before.
+    pub from: State,
+    /// After.
+    pub to: State,
+    /// What made it.
+    pub on: Event,
+    /// The row from which on the new state is shown.
+    pub row: u32,
+    /// The frame that made it.
+    pub cause: FrameNo,
+    /// How well it is known.
+    pub certainty: Certainty,
+    /// The end's own later frame that shows it.
+    pub proof: Option<FrameNo>,
+}
+
+/// Where the capture was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Vantage {
+    /// At the client, or near it.
+    Client,
+    /// At the server, or near it.
+    Server,
+    /// At both: loopback.
+    Both,
+    /// In the middle, or not to be told.
+    #[default]
+    Unknown,
+}
+
+impl Vantage {
+    /// Words for a screen.
+    pub fn words(self) -> &'static str {
+        match self {
+            Vantage::Client => "at the client",
+            Vantage::Server => "at the server",
+            Vantage::Both => "at both ends",
+            Vantage::Unknown => "in the middle, or unknown",
+        }
+    }
+}
+
+/// One connection, analysed.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    /// The connection.
+    pub flow: Flow,
+    /// Time of its capture's first packet, from which times are counted.
+    pub origin: Nanos,
+    /// Its frames, in file order.
+    pub rows: Vec<Row>,
+    /// Both ends' moves, in the order in which they are shown.
+    pub changes: Vec<StateChange>,
+    /// How it began.
+    pub opening: Opening,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Its history in Zeek's letters.
+    pub history: String,
+    /// Where it was captured.
+    pub vantage: Vantage,
+    /// Round trip of the handshake as seen at the capture point, in nanoseconds.
+    pub rtt: Option<Nanos>,
+    /// Window scale of each end: shift count, if its SYN was seen and scaling agreed.
+    pub scale: Pair<Option<u8>>,
+    /// Sequence number that counts as 0 at each end.
+    pub base: Pair<Option<u32>>,
+    /// First line of each HTTP message.
+    pub lines: BTreeMap<FrameNo, String>,
+    /// What only few segments have.
+    pub rare: BTreeMap<FrameNo, Rare>,
+}
+
+impl Timeline {
+    /// Seconds from the capture's first packet to `row`.
+    pub fn seconds(&self, row: &Row) -> f64 {
+        (row.segment.time - self.origin) as f64 / 1e9
+    }
+
+    /// The place in `rows` of a frame.
+    pub fn row_of(&self, number: FrameNo) -> Option<usize> {
+        self.rows.iter().position(|r| r.number() == number)
+    }
+
+    /// Both ends' states before the first row.
+    pub fn initial(&self) -> Pair<State> {
+        let first = |side| {
+            let change = self.changes.iter().find(|c| c.side == side);
+            change.map_or_else(|| self.rows.first().map_or(State::Closed, |r| r.cells[side].state), |c| c.from)
+        };
+        Pair { client: first(Side::Client), server: first(Side::Server) }
+    }
+}
