@@ -1,13 +1,20 @@
 //! Both ends' TCP state machines, inferred from the segments of one connection. Pure: no I/O, and it cannot fail.
 
 mod analyse;
+mod ending;
+mod marking;
 mod marks;
+mod moves;
+mod numbers;
+mod orphan;
 mod outcome;
+mod reading;
+mod receipts;
 mod reset;
 mod state;
 mod timeline;
 
-pub use analyse::analyse;
+pub use analyse::{FIN_TIMEOUT, analyse};
 pub use marks::{MARKS, Mark, MarkInfo, Marked};
 pub use outcome::{OUTCOMES, Opening, Outcome, OutcomeInfo};
 pub use reset::{RESETS, Reset, ResetCause, ResetForm, ResetInfo};

@@ -1,7 +1,9 @@
 //! Resets: their form says whether they answer a segment or abort a connection; the sender's state says why.
 
-use super::Fate;
+use super::{Fate, Row};
 use crate::capture::FrameNo;
+use crate::flow::Pair;
+use crate::wire::Flags;
 
 /// What an RST looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,6 +115,88 @@ pub struct Reset {
     pub accepted: Fate,
     /// Why it was sent, likeliest.
     pub cause: ResetCause,
+}
+
+/// Reads the form of every RST, and finds the segment that it answers.
+///
+/// One RST answers one segment (RFC 9293 §3.10.7.1), so two equal RSTs answer two segments, in their order.
+pub(super) fn classify(rows: &mut [Row]) {
+    let mut answered = vec![false; rows.len()];
+    // the highest acknowledgement number of each end so far, and the number after its highest byte
+    let mut acked: Pair<Option<i64>> = Pair::default();
+    let mut sent_synack: Pair<bool> = Pair::default();
+    let mut next: Pair<Option<i64>> = Pair::default();
+    for i in 0..rows.len() {
+        let (from, flags) = (rows[i].from, rows[i].segment.flags);
+        if rows[i].segment.is_icmp() {
+            continue;
+        }
+        if !flags.has(Flags::RST) {
+            acked[from] = acked[from].max(rows[i].ack);
+            next[from] = next[from].max(Some(rows[i].end()));
+            sent_synack[from] |= flags.has(Flags::SYN | Flags::ACK);
+            continue;
+        }
+        let (form, answers) = if flags.has(Flags::ACK) {
+            let answers = refuses(rows, i, sent_synack[from]);
+            match answers {
+                Some(_) => (ResetForm::Refused, answers),
+                None if next[from] == Some(rows[i].seq) => (ResetForm::Abort, None),
+                None => (ResetForm::Unclear, None),
+            }
+        } else {
+            match provoker(rows, &answered, i, acked[from]) {
+                Some(row) => (ResetForm::Reply, Some(row)),
+                None => (ResetForm::Unclear, None),
+            }
+        };
+        if let Some(row) = answers {
+            answered[row] = true;
+        }
+        let answers = answers.map(|row| rows[row].number());
+        rows[i].reset = Some(Reset { form, answers, accepted: Fate::Unknown, cause: ResetCause::Unknown });
+    }
+}
+
+/// How far back a provoking segment is looked for, in rows: bounds the work on captures made to be slow.
+const LOOK_BACK: usize = 2000;
+
+/// The SYN that an RST with ACK refuses.
+fn refuses(rows: &[Row], rst: usize, sent_synack: bool) -> Option<usize> {
+    let r = &rows[rst];
+    let syn = rows[rst.saturating_sub(LOOK_BACK)..rst].iter().rposition(|s| {
+        s.from != r.from
+            && s.segment.flags.has(Flags::SYN)
+            && !s.segment.flags.has(Flags::ACK)
+            && (s.segment.end() == r.segment.ack || s.segment.seq + 1 == r.segment.ack)
+    })?;
+    (r.segment.seq.0 == 0 || !sent_synack).then_some(syn + rst.saturating_sub(LOOK_BACK))
+}
+
+/// The segment that an RST without ACK answers: the earliest unanswered one of the other end that carries the RST's
+/// number as its acknowledgement and that the RST's sender has not acknowledged; else the latest bare ACK that does.
+fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>) -> Option<usize> {
+    let r = &rows[rst];
+    let start = rst.saturating_sub(LOOK_BACK);
+    let fits = |i: &usize| {
+        let s = &rows[*i];
+        s.from != r.from
+            && s.segment.flags.has(Flags::ACK)
+            && !s.segment.flags.any(Flags::RST | Flags::ICMP | Flags::DUPLICATE)
+            && s.segment.ack == r.segment.seq
+            && !answered[*i]
+    };
+    let unacknowledged = |i: &usize| rows[*i].segment.span() > 0 && acked.is_none_or(|ack| rows[*i].end() > ack);
+    let copied = |i: usize| {
+        rows[i + 1..rst].iter().enumerate().any(|(k, s)| {
+            s.from == rows[i].from && s.seq == rows[i].seq && s.end() == rows[i].end() && !answered[i + 1 + k]
+        })
+    };
+    (start..rst)
+        .filter(fits)
+        .filter(unacknowledged)
+        .find(|i| !copied(*i))
+        .or_else(|| (start..rst).rev().find(|i| fits(i) && !unacknowledged(i)))
 }
 
 #[cfg(test)]

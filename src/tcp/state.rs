@@ -136,6 +136,7 @@ pub enum Event {
     ReceivedAckOfFin,
     SentRst,
     ReceivedRst,
+    ReceivedIcmp,
 }
 
 impl Event {
@@ -152,6 +153,7 @@ impl Event {
             Event::ReceivedAckOfFin => "received ACK of FIN",
             Event::SentRst => "sent RST",
             Event::ReceivedRst => "received RST",
+            Event::ReceivedIcmp => "received ICMP error",
         }
     }
 }
@@ -204,6 +206,7 @@ pub const MOVES: &[Move] = &[
     row(State::Closing, Event::ReceivedRst, State::Closed, "3.10.7.4"),
     row(State::LastAck, Event::ReceivedRst, State::Closed, "3.10.7.4"),
     row(State::TimeWait, Event::ReceivedRst, State::Closed, "3.10.7.4"),
+    row(State::SynSent, Event::ReceivedIcmp, State::Closed, "3.9.2.2"),
     row(State::Listen, Event::SentRst, State::Closed, "3.10.7.2"),
     row(State::SynSent, Event::SentRst, State::Closed, "3.10.5"),
     row(State::SynReceived, Event::SentRst, State::Closed, "3.10.5"),
@@ -214,6 +217,14 @@ pub const MOVES: &[Move] = &[
     row(State::Closing, Event::SentRst, State::Closed, "3.10.5"),
     row(State::LastAck, Event::SentRst, State::Closed, "3.10.5"),
     row(State::TimeWait, Event::SentRst, State::Closed, "3.10.5"),
+    // a new SYN on the same ports: the old socket has gone without a frame
+    row(State::Established, Event::SentSyn, State::SynSent, "3.5.1"),
+    row(State::FinWait1, Event::SentSyn, State::SynSent, "3.5.1"),
+    row(State::FinWait2, Event::SentSyn, State::SynSent, "3.5.1"),
+    row(State::CloseWait, Event::SentSyn, State::SynSent, "3.5.1"),
+    row(State::Closing, Event::SentSyn, State::SynSent, "3.5.1"),
+    row(State::LastAck, Event::SentSyn, State::SynSent, "3.5.1"),
+    row(State::TimeWait, Event::SentSyn, State::SynSent, "3.6.1"),
 ];
 
 impl State {

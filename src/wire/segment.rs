@@ -77,6 +77,8 @@ impl Flags {
     pub const CWR: Flags = Flags(0x080);
     /// Accurate ECN (RFC 9768).
     pub const AE: Flags = Flags(0x100);
+    /// Ours: the very same packet was captured before.
+    pub const DUPLICATE: Flags = Flags(0x1000);
     /// Ours: an ICMP error that quotes a segment; `from` is the end that did not send the quoted one.
     pub const ICMP: Flags = Flags(0x2000);
     /// Ours: the frame was cut by the snapshot length, inside the headers or the payload.

@@ -1,0 +1,145 @@
+//! How a connection began and ended, its history in letters, and where it was captured.
+
+use super::reading::Reading;
+use super::{Event, Fate, Opening, Outcome, Row, State, StateChange, Vantage};
+use crate::capture::Nanos;
+use crate::flow::{Pair, Side};
+use crate::wire::Flags;
+
+/// How did it begin?
+pub(super) fn opening(rows: &[Row], changes: &[StateChange]) -> Opening {
+    let Some(first) = rows.iter().find(|r| !r.segment.is_icmp()) else { return Opening::Unanswered };
+    let flags = first.segment.flags;
+    if !flags.has(Flags::SYN) || flags.has(Flags::RST) {
+        return Opening::Midstream;
+    }
+    let bare_syn = |side| {
+        rows.iter().any(|r| r.from == side && r.segment.flags.has(Flags::SYN) && !r.segment.flags.has(Flags::ACK))
+    };
+    let made = |side, to| changes.iter().any(|c| c.side == side && c.to == to);
+    if bare_syn(Side::Client) && bare_syn(Side::Server) {
+        return Opening::Simultaneous;
+    }
+    if made(Side::Client, State::Established) || made(Side::Server, State::Established) {
+        return if made(Side::Server, State::Established) || made(Side::Client, State::FinWait1) {
+            Opening::Handshake
+        } else {
+            Opening::HalfOpen
+        };
+    }
+    if made(Side::Server, State::SynReceived) {
+        return Opening::HalfOpen;
+    }
+    let refused = |c: &StateChange| {
+        c.side == Side::Client && c.from == State::SynSent && matches!(c.on, Event::ReceivedRst | Event::ReceivedIcmp)
+    };
+    if changes.iter().any(refused) { Opening::Refused } else { Opening::Unanswered }
+}
+
+/// How did it end?
+pub(super) fn outcome(rows: &[Row], changes: &[StateChange], opening: Opening) -> Outcome {
+    match opening {
+        Opening::Refused => return Outcome::Refused,
+        Opening::Unanswered => {
+            let gave_up = |r: &Row| r.from == Side::Client && r.segment.flags.any(Flags::RST | Flags::FIN);
+            return if rows.iter().any(gave_up) { Outcome::Abandoned } else { Outcome::Unanswered };
+        }
+        _ => {}
+    }
+    let fin = |side| changes.iter().position(|c| c.side == side && c.on == Event::SentFin);
+    let acked = |side| changes.iter().any(|c| c.side == side && c.on == Event::ReceivedAckOfFin);
+    let closed = |side: Side| fin(side).is_some() && acked(side);
+    if closed(Side::Client) && closed(Side::Server) {
+        // both ended properly: a later RST changes nothing
+        return closed_by(changes, fin(Side::Client), fin(Side::Server));
+    }
+    let taken = |r: &&Row| r.reset.is_some_and(|reset| reset.accepted != Fate::No || reset.answers.is_some());
+    if let Some(rst) = rows.iter().find(taken) {
+        return match rst.from {
+            Side::Client => Outcome::ResetByClient,
+            Side::Server => Outcome::ResetByServer,
+        };
+    }
+    match (fin(Side::Client), fin(Side::Server)) {
+        (Some(c), Some(s)) => closed_by(changes, Some(c), Some(s)),
+        (Some(_), None) => Outcome::HalfClosedByClient,
+        (None, Some(_)) => Outcome::HalfClosedByServer,
+        (None, None) if opening == Opening::Midstream => Outcome::NotSeen,
+        (None, None) => Outcome::Open,
+    }
+}
+
+/// Which FIN came first? The second closer's FIN leaves LAST_ACK; where none does, they crossed.
+fn closed_by(changes: &[StateChange], client: Option<usize>, server: Option<usize>) -> Outcome {
+    let second = |fin: Option<usize>| fin.is_some_and(|i| changes[i].to == State::LastAck);
+    if second(server) {
+        Outcome::ClosedByClient
+    } else if second(client) {
+        Outcome::ClosedByServer
+    } else {
+        Outcome::Closed
+    }
+}
+
+/// The history in Zeek's letters, capital for the client: S SYN, H SYN-ACK, A bare ACK, D data, F FIN, R RST,
+/// T retransmitted data, W zero window, each once a direction.
+pub(super) fn history(rows: &[Row]) -> String {
+    let mut out = String::new();
+    for r in rows {
+        let flags = r.segment.flags;
+        if flags.any(Flags::ICMP | Flags::DUPLICATE) {
+            continue;
+        }
+        let mut add = |letter: char| {
+            let letter = if r.from == Side::Client { letter } else { letter.to_ascii_lowercase() };
+            if !out.contains(letter) {
+                out.push(letter);
+            }
+        };
+        let (syn, fin, rst) = (flags.has(Flags::SYN), flags.has(Flags::FIN), flags.has(Flags::RST));
+        if syn {
+            add(if flags.has(Flags::ACK) { 'H' } else { 'S' });
+        }
+        if r.segment.len > 0 {
+            add('D');
+        } else if flags.has(Flags::ACK) && !syn && !fin && !rst {
+            add('A');
+        }
+        if fin {
+            add('F');
+        }
+        if rst {
+            add('R');
+        }
+        if r.segment.window == 0 && !rst && !syn {
+            add('W');
+        }
+    }
+    out
+}
+
+/// Two parts of a round trip are told apart only beyond this.
+const LEAST_DISTANCE: Nanos = 300_000;
+
+/// Where was it captured? At the client the SYN-ACK takes long to come and the ACK leaves at once; at the server the
+/// other way round.
+pub(super) fn vantage(rows: &[Row], reading: &Reading) -> Vantage {
+    let syn = |r: &&usize| rows[**r].segment.flags.has(Flags::SYN);
+    let times: Pair<Vec<Nanos>> = Pair {
+        client: reading.own.client.iter().filter(syn).map(|r| rows[*r].segment.time).collect(),
+        server: reading.own.server.iter().filter(syn).map(|r| rows[*r].segment.time).collect(),
+    };
+    let ack = reading.own.client.iter().find(|r| {
+        let flags = rows[**r].segment.flags;
+        flags.has(Flags::ACK) && !flags.any(Flags::SYN | Flags::RST)
+    });
+    let ([syn], [synack], Some(ack)) = (&times.client[..], &times.server[..], ack) else { return Vantage::Unknown };
+    let (first, second) = (synack - syn, rows[*ack].segment.time - synack);
+    if first > LEAST_DISTANCE && first > 4 * second {
+        Vantage::Client
+    } else if second > LEAST_DISTANCE && second > 4 * first {
+        Vantage::Server
+    } else {
+        Vantage::Unknown
+    }
+}

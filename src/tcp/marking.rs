@@ -1,0 +1,162 @@
+//! Puts the marks on the rows, by what Wireshark means by its names.
+
+use std::collections::HashMap;
+
+use super::reading::Reading;
+use super::{Mark, Marked, Row};
+use crate::capture::{FrameNo, Nanos};
+use crate::flow::{Flow, Pair};
+use crate::wire::{Flags, Segment};
+
+/// A retransmission this soon after the duplicate acknowledgements that asked for it is a fast one.
+const FAST: Nanos = 20_000_000;
+/// A segment this soon after those beyond it was overtaken, where no handshake tells the round trip.
+const OVERTAKEN: Nanos = 3_000_000;
+
+/// What an end has sent so far.
+#[derive(Default)]
+struct Sent {
+    /// The number after its highest byte, and when that was sent.
+    next: Option<i64>,
+    next_time: Nanos,
+    /// Its last acknowledgement number and window (as in the header).
+    ack: Option<i64>,
+    window: u16,
+    duplicate_acks: u32,
+    last_duplicate: Nanos,
+    /// The frame of its last segment, if that was a keep-alive or a window probe.
+    probe: Option<(Mark, FrameNo)>,
+    /// Frames of its segments, by their numbers.
+    frames: HashMap<i64, FrameNo>,
+    /// The frame of the other end's SYN or RST that this end has not answered yet, and the acknowledgement expected.
+    challenged: Option<FrameNo>,
+}
+
+/// Marks every row.
+pub(super) fn mark(rows: &mut [Row], reading: &Reading, flow: &Flow) {
+    let mut sent: Pair<Sent> = Pair::default();
+    for i in 0..rows.len() {
+        let mut marks = Vec::new();
+        let r = &rows[i];
+        let flags = r.segment.flags;
+        if flags.has(Flags::CUT) {
+            marks.push(Marked { mark: Mark::Cut, of: None });
+        }
+        if flags.has(Flags::DUPLICATE) {
+            marks.push(Marked { mark: Mark::DuplicateFrame, of: earlier_copy(rows, i) });
+        } else if !flags.has(Flags::ICMP) {
+            if reading.injected[i] {
+                marks.push(Marked { mark: Mark::Injected, of: None });
+            }
+            if i == 0 && flow.after.is_some() && flags.has(Flags::SYN) {
+                marks.push(Marked { mark: Mark::PortReused, of: None });
+            }
+            let peer = std::mem::take(&mut sent[r.from.other()]);
+            let mut peer = peer;
+            segment(r, &mut sent[r.from], &mut peer, reading.rtt, &mut marks);
+            sent[r.from.other()] = peer;
+        }
+        rows[i].marks = marks;
+    }
+}
+
+/// The frame of which this one is a copy.
+fn earlier_copy(rows: &[Row], i: usize) -> Option<FrameNo> {
+    let r = &rows[i];
+    let same = |s: &Segment| {
+        (s.seq, s.ack, s.len, s.ip_id, s.window)
+            == (r.segment.seq, r.segment.ack, r.segment.len, r.segment.ip_id, r.segment.window)
+            && !s.flags.has(Flags::DUPLICATE)
+    };
+    rows[..i].iter().rev().take(64).find(|x| x.from == r.from && same(&x.segment)).map(Row::number)
+}
+
+fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: &mut Vec<Marked>) {
+    let (s, flags) = (&r.segment, r.segment.flags);
+    let closing = flags.any(Flags::SYN | Flags::FIN | Flags::RST);
+    let next = own.next.unwrap_or(r.seq);
+    let mut add = |mark, of| marks.push(Marked { mark, of });
+    let mut probe = None;
+
+    if flags.has(Flags::RST) {
+        peer.challenged = Some(r.number());
+        own.probe = None;
+        return;
+    }
+    // forward: what this segment carries
+    if s.len <= 1 && !closing && r.seq == next - 1 && own.next.is_some() {
+        let mark = if peer.ack.is_some() && peer.window == 0 { Mark::ZeroWindowProbe } else { Mark::KeepAlive };
+        add(mark, None);
+        probe = Some((mark, r.number()));
+    } else if s.len == 1 && r.seq == next && peer.ack.is_some() && peer.window == 0 {
+        add(Mark::ZeroWindowProbe, None);
+        probe = Some((Mark::ZeroWindowProbe, r.number()));
+    } else if s.span() > 0 && r.seq < next {
+        let of = own.frames.get(&r.seq).copied();
+        add(repeated(r, own, peer, rtt), of);
+    } else if r.seq > next && !flags.has(Flags::SYN) {
+        add(Mark::LostSegment, None);
+    }
+    if s.window == 0 && !closing {
+        add(Mark::ZeroWindow, None);
+    }
+
+    // backward: what it acknowledges
+    if let Some(ack) = r.ack.filter(|_| !flags.has(Flags::SYN)) {
+        if peer.next.is_some_and(|n| ack > n) {
+            add(Mark::AckLostSegment, None);
+            peer.next = Some(ack);
+        }
+        if s.len == 0 && !closing && probe.is_none() && own.ack == Some(ack) && r.seq == next {
+            let answered = peer.probe.filter(|_| s.window == own.window);
+            if let Some((Mark::ZeroWindowProbe, of)) = answered.filter(|_| s.window == 0) {
+                add(Mark::ZeroWindowProbeAck, Some(of));
+            } else if let Some((Mark::KeepAlive, of)) = answered {
+                add(Mark::KeepAliveAck, Some(of));
+            } else if let Some(of) = own.challenged {
+                add(Mark::ChallengeAck, Some(of));
+            } else if s.window != own.window {
+                if s.window != 0 {
+                    add(Mark::WindowUpdate, None);
+                }
+            } else {
+                add(Mark::DuplicateAck, None);
+                own.duplicate_acks += 1;
+                own.last_duplicate = s.time;
+            }
+        } else if own.ack != Some(ack) {
+            own.duplicate_acks = 0;
+        }
+        own.ack = own.ack.max(Some(ack));
+        own.window = s.window;
+    }
+    own.challenged = None;
+    if flags.has(Flags::SYN) && peer.ack.is_some() {
+        peer.challenged = Some(r.number());
+    }
+    if s.span() > 0 {
+        own.frames.entry(r.seq).or_insert(r.number());
+    }
+    if r.end() > next || own.next.is_none() {
+        own.next = Some(r.end());
+        own.next_time = s.time;
+    }
+    own.probe = probe;
+}
+
+/// Why were these numbers sent again?
+fn repeated(r: &Row, own: &Sent, peer: &Sent, rtt: Option<Nanos>) -> Mark {
+    let time = r.segment.time;
+    if peer.ack.is_some_and(|ack| r.end() <= ack) {
+        return Mark::SpuriousRetransmission;
+    }
+    if peer.duplicate_acks >= 2 && peer.ack == Some(r.seq) && time - peer.last_duplicate < FAST {
+        return Mark::FastRetransmission;
+    }
+    let seen = own.frames.contains_key(&r.seq);
+    let overtaken = rtt.filter(|rtt| *rtt > 0).unwrap_or(OVERTAKEN);
+    if !seen && time - own.next_time < overtaken {
+        return Mark::OutOfOrder;
+    }
+    Mark::Retransmission
+}

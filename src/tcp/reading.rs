@@ -1,0 +1,141 @@
+//! How the frames of a connection are read before any state is inferred: which frames speak for their sender at all,
+//! how far each end's bytes reach without a hole, and how long a round trip takes.
+
+use super::Row;
+use crate::capture::Nanos;
+use crate::flow::{Pair, Side};
+use crate::wire::Flags;
+
+/// Frames that an end sent so long after a control that it would have had it: at least this much, whatever the round
+/// trip seemed to be (the stack and the capture run on different processors).
+const LEAST_CROSSING: Nanos = 2_000_000;
+
+/// Assumed where no handshake tells.
+const USUAL_CROSSING: Nanos = 250_000_000;
+
+/// What an end has said up to some row; `None` if it has said nothing of the kind.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Known {
+    /// How far its bytes reach without a hole.
+    pub reach: Option<i64>,
+    /// The number after its highest byte.
+    pub highest: Option<i64>,
+    /// Its last acknowledgement number.
+    pub acked: Option<i64>,
+}
+
+/// What all inferences rest on, one entry a row.
+pub(super) struct Reading {
+    /// Does the frame speak for its sender? Not an ICMP error, a copy, or somebody else's.
+    pub counts: Vec<bool>,
+    /// Does it look like somebody else's frame?
+    pub injected: Vec<bool>,
+    /// What both ends have said up to and with the row.
+    pub known: Vec<Pair<Known>>,
+    /// Rows of each end that count, in order.
+    pub own: Pair<Vec<usize>>,
+    /// Round trip of the handshake as seen at the capture point.
+    pub rtt: Option<Nanos>,
+    /// Frames closer than this may have crossed on the wire.
+    pub crossing: Nanos,
+}
+
+impl Reading {
+    pub fn new(rows: &[Row]) -> Reading {
+        let rtt = round_trip(rows);
+        let crossing = rtt.map_or(USUAL_CROSSING, |rtt| (2 * rtt).max(LEAST_CROSSING));
+        let injected = injected(rows, crossing);
+        let counts: Vec<bool> = rows
+            .iter()
+            .zip(&injected)
+            .map(|(r, injected)| !injected && !r.segment.is_icmp() && !r.segment.flags.has(Flags::DUPLICATE))
+            .collect();
+        let mut own: Pair<Vec<usize>> = Pair::default();
+        for (i, r) in rows.iter().enumerate().filter(|(i, _)| counts[*i]) {
+            own[r.from].push(i);
+        }
+        Reading { known: known(rows, &counts), counts, injected, own, rtt, crossing }
+    }
+
+    /// Rows of `side` that count and come after `row`.
+    pub fn later(&self, side: Side, row: usize) -> impl Iterator<Item = usize> + '_ {
+        let own = &self.own[side];
+        own[own.partition_point(|r| *r <= row)..].iter().copied()
+    }
+}
+
+/// SYN to SYN-ACK and SYN-ACK to ACK together, each from the last copy to the first answer.
+fn round_trip(rows: &[Row]) -> Option<Nanos> {
+    let time = |r: &Row| r.segment.time;
+    let flags = |r: &Row, yes: Flags, no: Flags| r.segment.flags.has(yes) && !r.segment.flags.any(no);
+    let synack = rows.iter().position(|r| flags(r, Flags::SYN | Flags::ACK, Flags::RST))?;
+    let server = rows[synack].from;
+    let syn = rows[..synack].iter().rev().find(|r| r.from != server && flags(r, Flags::SYN, Flags::ACK))?;
+    let ack = rows[synack..].iter().find(|r| r.from != server && flags(r, Flags::ACK, Flags::SYN | Flags::RST));
+    let first = time(&rows[synack]) - time(syn);
+    let second = ack.map_or(0, |r| time(r) - time(&rows[synack]));
+    Some((first + second).max(0))
+}
+
+/// Which frames does somebody else seem to have sent? A FIN or RST whose hop count is that of none of the sender's
+/// other frames, or an RST after which its sender goes on as if nothing had been.
+fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
+    let mut out = vec![false; rows.len()];
+    for side in Side::BOTH {
+        let closing = |r: &Row| r.segment.flags.any(Flags::FIN | Flags::RST);
+        let speaks = |r: &&Row| r.from == side && !r.segment.is_icmp();
+        let mut ttls = [0_u32; 256];
+        for r in rows.iter().filter(speaks).filter(|r| !closing(r)) {
+            ttls[usize::from(r.segment.ttl)] += 1;
+        }
+        let heard: u32 = ttls.iter().sum();
+        for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r) && closing(r)) {
+            let alien = heard >= 2 && ttls[usize::from(r.segment.ttl)] == 0;
+            out[i] = alien || r.segment.flags.has(Flags::RST) && goes_on(rows, i, crossing);
+        }
+    }
+    out
+}
+
+/// Does the sender of the RST at `rst` send live segments, in line with its earlier ones, well after it?
+fn goes_on(rows: &[Row], rst: usize, crossing: Nanos) -> bool {
+    let r = &rows[rst];
+    rows[rst + 1..].iter().any(|later| {
+        later.from == r.from
+            && !later.segment.is_icmp()
+            && !later.segment.flags.any(Flags::RST | Flags::SYN | Flags::DUPLICATE)
+            && later.segment.time - r.segment.time > crossing
+            && (later.seq - r.seq).abs() < 1 << 24
+    })
+}
+
+/// What both ends have said up to each row. A frame that somebody else sent in an end's name counts for its bytes, since
+/// its receiver cannot tell, but not for what it acknowledges.
+fn known(rows: &[Row], counts: &[bool]) -> Vec<Pair<Known>> {
+    let mut known: Pair<Known> = Pair::default();
+    // parts beyond a hole, by their beginning
+    let mut parts: Pair<std::collections::BTreeMap<i64, i64>> = Pair::default();
+    let mut out = Vec::with_capacity(rows.len());
+    for (r, counts) in rows.iter().zip(counts) {
+        let (end, is_rst) = (&mut known[r.from], r.segment.flags.has(Flags::RST));
+        if *counts && r.ack.is_some() {
+            end.acked = r.ack;
+        }
+        if !r.segment.is_icmp() && !is_rst {
+            end.highest = end.highest.max(Some(r.end()));
+            let reach = end.reach.get_or_insert(r.seq);
+            let parts = &mut parts[r.from];
+            let part = parts.entry(r.seq).or_insert(r.end());
+            *part = (*part).max(r.end());
+            while let Some((&from, &to)) = parts.first_key_value() {
+                if from > *reach {
+                    break;
+                }
+                *reach = (*reach).max(to);
+                parts.pop_first();
+            }
+        }
+        out.push(known);
+    }
+    out
+}

@@ -1,0 +1,369 @@
+//! What each end sent and received, and from which row on.
+//!
+//! A captured frame is not received at once. The receiver's own later frames prove receipt (their acknowledgement
+//! number covers the frame) or contradict it (it does not, so the frame was still under way, or lost). A control takes
+//! effect at the earliest row that those frames allow.
+
+use super::reading::Reading;
+use super::{Event, Fate, Receipt, Row};
+use crate::flow::{Pair, Side};
+use crate::wire::Flags;
+
+/// Something that may move one end's state machine.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Happening {
+    pub side: Side,
+    pub on: Event,
+    /// The row from which on it counts.
+    pub row: usize,
+    /// Where it stands among what counts from the same row on: before, at, or after the sending of that row's frame.
+    pub order: Order,
+    /// The row of the frame that made it.
+    pub cause: usize,
+    /// The row from which on it is certain.
+    pub certain: Option<usize>,
+    /// The row of the end's own frame that proves it.
+    pub proof: Option<usize>,
+    /// Does nothing in the capture show it?
+    pub assumed: bool,
+}
+
+/// See [`Happening::order`]. Received controls follow RFC 9293 §3.10.7: SYN, ACK, FIN, and the RST last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Order {
+    BeforeSending,
+    Sending,
+    Syn,
+    Ack,
+    Fin,
+    Rst,
+}
+
+/// All happenings of a connection, in no particular order.
+pub(super) fn happenings(rows: &[Row], reading: &Reading) -> Vec<Happening> {
+    let mut out = Vec::new();
+    for side in Side::BOTH {
+        let end = End { rows, reading, side };
+        end.syn(&mut out);
+        end.handshake(&mut out);
+        end.fin(&mut out);
+        end.resets_and_errors(&mut out);
+    }
+    out
+}
+
+/// Whether each segment that takes up sequence numbers reached the other end. Linear but for a search by bisection.
+pub(super) fn receipts(rows: &mut [Row], reading: &Reading) {
+    let acks = Pair { client: acks(rows, reading, Side::Client), server: acks(rows, reading, Side::Server) };
+    for i in 0..rows.len() {
+        if !reading.counts[i] || rows[i].segment.span() == 0 || rows[i].segment.flags.has(Flags::RST) {
+            continue;
+        }
+        let acks = &acks[rows[i].from.other()];
+        let end = rows[i].end();
+        // the highest acknowledgement so far never falls, so both conditions hold from some place on
+        let first = acks.partition_point(|(row, ack)| *row <= i || *ack < end);
+        let proof = acks.get(first).map(|(row, _)| rows[*row].number());
+        let denied = acks.last().is_some_and(|(row, ack)| {
+            *ack < end && *row > i && rows[*row].segment.time - rows[i].segment.time > reading.crossing
+        });
+        rows[i].receipt = match proof {
+            Some(_) => Receipt { fate: Fate::Proven, row: Some(i as u32), proof },
+            None if denied => Receipt { fate: Fate::No, row: None, proof: None },
+            None => Receipt { fate: Fate::Likely, row: Some(i as u32), proof: None },
+        };
+    }
+}
+
+/// The acknowledging rows of an end, each with the highest acknowledgement number so far.
+fn acks(rows: &[Row], reading: &Reading, side: Side) -> Vec<(usize, i64)> {
+    let mut highest = i64::MIN;
+    let mut out = Vec::new();
+    for &row in &reading.own[side] {
+        if let Some(ack) = rows[row].ack {
+            highest = highest.max(ack);
+            out.push((row, highest));
+        }
+    }
+    out
+}
+
+/// When something reached an end.
+struct Arrival {
+    row: usize,
+    order_before: bool,
+    cause: usize,
+    certain: Option<usize>,
+    proof: Option<usize>,
+}
+
+/// One end, as the sender and receiver of controls.
+struct End<'a> {
+    rows: &'a [Row],
+    reading: &'a Reading,
+    side: Side,
+}
+
+impl End<'_> {
+    fn own(&self) -> impl Iterator<Item = usize> + '_ {
+        self.reading.own[self.side].iter().copied()
+    }
+
+    fn peers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.reading.own[self.side.other()].iter().copied()
+    }
+
+    fn flags(&self, row: usize) -> Flags {
+        self.rows[row].segment.flags
+    }
+
+    fn is_syn(&self, row: usize) -> bool {
+        self.flags(row).has(Flags::SYN) && !self.flags(row).any(Flags::ACK | Flags::RST)
+    }
+
+    fn is_synack(&self, row: usize) -> bool {
+        self.flags(row).has(Flags::SYN | Flags::ACK) && !self.flags(row).has(Flags::RST)
+    }
+
+    /// An acknowledging segment of a connection under way: no SYN, no RST.
+    fn is_live(&self, row: usize) -> bool {
+        self.flags(row).has(Flags::ACK) && !self.flags(row).any(Flags::SYN | Flags::RST)
+    }
+
+    fn ack_covers(&self, row: usize, number: i64) -> bool {
+        self.rows[row].ack.is_some_and(|ack| ack >= number)
+    }
+
+    /// Did this end answer that row by an RST, so that it did not take it?
+    fn refused(&self, row: usize) -> bool {
+        let number = self.rows[row].number();
+        self.reading.later(self.side, row).any(|r| self.rows[r].reset.is_some_and(|x| x.answers == Some(number)))
+    }
+
+    fn sent(&self, on: Event, row: usize) -> Happening {
+        let order = Order::Sending;
+        Happening { side: self.side, on, row, order, cause: row, certain: Some(row), proof: None, assumed: false }
+    }
+
+    fn received(&self, on: Event, order: Order, at: Arrival) -> Happening {
+        let order = if at.order_before { Order::BeforeSending } else { order };
+        let Arrival { row, cause, certain, proof, .. } = at;
+        Happening { side: self.side, on, row, order, cause, certain, proof, assumed: false }
+    }
+
+    /// When did this end receive what the rows `carriers` carry? `proves` and `denies` judge this end's own rows.
+    fn arrival(
+        &self,
+        carriers: &[usize],
+        proves: impl Fn(usize) -> bool,
+        denies: impl Fn(usize) -> bool,
+    ) -> Option<Arrival> {
+        let first = *carriers.first()?;
+        let proof = self.reading.later(self.side, first).find(|r| proves(*r));
+        let last_denial = self
+            .reading
+            .later(self.side, first)
+            .take_while(|r| proof.is_none_or(|p| *r < p))
+            .filter(|r| denies(*r))
+            .last();
+        let time = |row: usize| self.rows[row].segment.time;
+        let before_proof = |c: &&usize| proof.is_none_or(|p| **c < p);
+        let (row, cause, order_before) = match last_denial {
+            None => (first, first, false),
+            Some(k) => {
+                let under_way = carriers.iter().rev().find(|c| **c < k && time(k) - time(**c) <= self.reading.crossing);
+                let later = carriers.iter().filter(before_proof).find(|c| **c > k);
+                match (under_way, later, proof) {
+                    (Some(c), _, _) => (k, *c, false),
+                    (None, Some(c), _) => (*c, *c, false),
+                    // the copy that arrived is not in the capture
+                    (None, None, Some(p)) => (p, first, true),
+                    (None, None, None) => return None,
+                }
+            }
+        };
+        let certain =
+            proof.map(|_| carriers.iter().copied().filter(|c| before_proof(&c)).max().unwrap_or(row).max(row));
+        Some(Arrival { row, order_before, cause, certain, proof })
+    }
+
+    /// A receipt of which only the proof is in the capture.
+    fn shown_by(proof: usize) -> Arrival {
+        Arrival { row: proof, order_before: true, cause: proof, certain: Some(proof), proof: Some(proof) }
+    }
+
+    /// SYNs and SYN-ACKs that this end sent.
+    fn syn(&self, out: &mut Vec<Happening>) {
+        let mut seen = Vec::new();
+        for row in self.own().filter(|r| self.is_syn(*r)) {
+            let seq = self.rows[row].segment.seq;
+            if !seen.contains(&seq) && seen.len() < 64 {
+                seen.push(seq);
+                out.push(self.sent(Event::SentSyn, row));
+            }
+        }
+        if let Some(row) = self.own().find(|r| self.is_synack(*r)) {
+            out.push(self.sent(Event::SentSynAck, row));
+        }
+    }
+
+    /// What of the handshake this end received.
+    fn handshake(&self, out: &mut Vec<Happening>) {
+        let own_syn = self.own().find(|r| self.is_syn(*r));
+        let own_synack = self.own().find(|r| self.is_synack(*r));
+        let synacks: Vec<usize> =
+            self.peers().filter(|r| self.is_synack(*r) && self.ack_covers(*r, 1) && !self.refused(*r)).collect();
+        if let Some(syn) = own_syn {
+            let crossing: Vec<usize> = self.peers().filter(|r| self.is_syn(*r)).collect();
+            let syn_shown = |r| self.is_synack(r) || self.is_live(r);
+            if let Some(at) = self.arrival(&crossing, syn_shown, |r| self.is_syn(r)) {
+                out.push(self.received(Event::ReceivedSyn, Order::Syn, at));
+            }
+            let live = self.reading.later(self.side, syn).find(|r| self.is_live(*r) && self.rows[*r].seq >= 1);
+            if synacks.is_empty() && !self.peers().any(|r| self.is_synack(r) || self.is_syn(r)) {
+                out.extend(live.map(|r| self.received(Event::ReceivedSynAck, Order::Syn, Self::shown_by(r))));
+            }
+        }
+        if let Some(at) = self.arrival(&synacks, |r| self.is_live(r), |r| self.flags(r).has(Flags::SYN)) {
+            out.push(self.received(Event::ReceivedSynAck, Order::Syn, at));
+        }
+        match own_synack {
+            Some(synack) => self.last_ack(synack, out),
+            None => self.unseen_handshake(out),
+        }
+    }
+
+    /// The acknowledgement of this end's SYN-ACK.
+    fn last_ack(&self, synack: usize, out: &mut Vec<Happening>) {
+        // Fast Open (RFC 7413): data may flow before the last ACK, so only an acknowledgement of more proves it
+        let covered = self.rows[synack].ack.unwrap_or(1);
+        let proves = |r: usize| self.is_live(r) && (covered <= 1 || self.ack_covers(r, covered + 1));
+        let acks: Vec<usize> = self
+            .reading
+            .later(self.side.other(), synack)
+            .filter(|r| (self.is_live(*r) || self.is_synack(*r)) && self.ack_covers(*r, 1) && !self.refused(*r))
+            .collect();
+        let at = self.arrival(&acks, proves, |r| self.is_synack(r));
+        let at = at.or_else(|| self.own().find(|r| *r > synack && proves(*r) && acks.is_empty()).map(Self::shown_by));
+        out.extend(at.map(|at| self.received(Event::ReceivedAckOfSyn, Order::Ack, at)));
+    }
+
+    /// The peer acknowledges a SYN-ACK that is not in the capture: only one direction was captured.
+    fn unseen_handshake(&self, out: &mut Vec<Happening>) {
+        let syn = self.peers().find(|r| self.is_syn(*r));
+        let answer = syn.and_then(|syn| self.reading.later(self.side.other(), syn).find(|r| self.is_live(*r)));
+        if let (Some(row), true) = (answer, self.reading.own[self.side].is_empty()) {
+            for (on, order) in [(Event::SentSynAck, Order::Sending), (Event::ReceivedAckOfSyn, Order::Ack)] {
+                let (side, proof) = (self.side, None);
+                out.push(Happening { side, on, row, order, cause: row, certain: None, proof, assumed: true });
+            }
+        }
+    }
+
+    /// This end's FIN with its acknowledgement, and the receipt of the peer's.
+    fn fin(&self, out: &mut Vec<Happening>) {
+        if let Some(fin) = self.own().find(|r| self.is_fin(*r)) {
+            out.push(self.sent(Event::SentFin, fin));
+            let end = self.rows[fin].end();
+            let acks: Vec<usize> = self
+                .reading
+                .later(self.side.other(), fin)
+                .filter(|r| self.is_live(*r) && self.ack_covers(*r, end))
+                .collect();
+            let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end;
+            // no frame acknowledges an acknowledgement; but one may acknowledge what came with it
+            let proven = acks.iter().copied().filter(|r| self.rows[*r].segment.span() > 0).find_map(|carrier| {
+                let proof =
+                    self.reading.later(self.side, carrier).find(|r| self.ack_covers(*r, self.rows[carrier].end()))?;
+                Some((carrier, proof))
+            });
+            if let Some(mut at) = self.arrival(&acks, |_| false, again) {
+                if let Some((carrier, proof)) = proven {
+                    at.certain = Some(carrier.max(at.row));
+                    at.proof = Some(proof);
+                }
+                out.push(self.received(Event::ReceivedAckOfFin, Order::Ack, at));
+            }
+        }
+        // also one that somebody else sent in the peer's name: its receiver cannot tell
+        let peer = self.side.other();
+        let speaks = |r: &usize| self.rows[*r].from == peer && self.is_fin(*r) && !self.flags(*r).has(Flags::DUPLICATE);
+        let mut ends = Vec::new();
+        for fin in (0..self.rows.len()).filter(speaks) {
+            let end = self.rows[fin].end();
+            if ends.contains(&end) || ends.len() >= 8 {
+                continue;
+            }
+            ends.push(end);
+            out.extend(self.fin_receipt(fin, end).map(|at| self.received(Event::ReceivedFin, Order::Fin, at)));
+        }
+    }
+
+    fn is_fin(&self, row: usize) -> bool {
+        self.flags(row).has(Flags::FIN) && !self.flags(row).any(Flags::RST | Flags::SYN)
+    }
+
+    /// When did this end take the peer's FIN that ends at `end`? Not before all bytes below it had come.
+    fn fin_receipt(&self, fin: usize, end: i64) -> Option<Arrival> {
+        let peer = self.side.other();
+        let whole =
+            (fin..self.rows.len()).find(|r| self.reading.known[*r][peer].reach.is_some_and(|reach| reach >= end));
+        // bytes below the FIN that are not in the capture, but that this end acknowledged
+        let filled = whole.or_else(|| self.own().find(|r| *r > fin && self.ack_covers(*r, self.rows[fin].seq)));
+        let copies: Vec<usize> = (fin..self.rows.len())
+            .filter(|r| {
+                self.rows[*r].from == peer && self.is_fin(*r) && self.rows[*r].end() == end && !self.refused(*r)
+            })
+            .filter(|r| !self.flags(*r).has(Flags::DUPLICATE))
+            .collect();
+        let mut carriers: Vec<usize> = Vec::new();
+        if let Some(filled) = filled {
+            carriers.extend(copies.iter().map(|c| *c.max(&filled)));
+            carriers.dedup();
+        }
+        let proves = |r: usize| self.ack_covers(r, end);
+        let denies = |r: usize| self.rows[r].ack.is_some_and(|ack| ack < end);
+        self.arrival(&carriers, proves, denies)
+            .or_else(|| self.own().find(|r| *r > fin && proves(*r) && carriers.is_empty()).map(Self::shown_by))
+    }
+
+    /// RSTs that this end sent or was sent, and ICMP errors about its SYN.
+    fn resets_and_errors(&self, out: &mut Vec<Happening>) {
+        out.extend(self.own().filter(|r| self.flags(*r).has(Flags::RST)).map(|r| self.sent(Event::SentRst, r)));
+        let time = |row: usize| self.rows[row].segment.time;
+        for (i, r) in self.rows.iter().enumerate().filter(|(_, r)| r.from != self.side) {
+            let flags = r.segment.flags;
+            if flags.has(Flags::ICMP) {
+                let order = Order::Rst;
+                let (side, on) = (self.side, Event::ReceivedIcmp);
+                let (certain, proof) = (None, None);
+                out.push(Happening { side, on, row: i, order, cause: i, certain, proof, assumed: false });
+            }
+            if !flags.has(Flags::RST) || flags.has(Flags::DUPLICATE) {
+                continue;
+            }
+            // live frames of this end that were already under way when the RST came
+            let live = |row: &usize| !self.flags(*row).has(Flags::RST);
+            let mut row = i;
+            let mut lives_on = false;
+            for own in self.reading.later(self.side, i).filter(live).take(1000) {
+                if time(own) - time(i) > self.reading.crossing {
+                    // a new SYN is no sign of life of the old socket
+                    lives_on = !self.is_syn(own);
+                    break;
+                }
+                if !self.flags(own).has(Flags::SYN) {
+                    row = own;
+                }
+            }
+            if !lives_on {
+                let proof = self
+                    .reading
+                    .later(self.side, row)
+                    .find(|r| self.flags(*r).has(Flags::RST) && !self.flags(*r).has(Flags::ACK));
+                let at = Arrival { row, order_before: false, cause: i, certain: proof, proof };
+                out.push(self.received(Event::ReceivedRst, Order::Rst, at));
+            }
+        }
+    }
+}
