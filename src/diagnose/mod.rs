@@ -6,7 +6,7 @@ pub use rules::RULES;
 
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Endpoint, Pair, Side, Trace};
-use crate::tcp::{Certainty, Opening, Outcome, State, Timeline};
+use crate::tcp::{Certainty, Opening, Outcome, State, StateSet, Timeline};
 
 /// How bad it is. Ordered: the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,6 +149,8 @@ pub struct Summary {
     pub outcome: Outcome,
     /// Its history in Zeek's letters.
     pub history: String,
+    /// The states that each end went through ([`Timeline::states`]).
+    pub states: Pair<StateSet>,
     /// Both ends' last states.
     pub last: Pair<State>,
     /// First line of the first HTTP request, if there is one.

@@ -18,5 +18,5 @@ pub use analyse::{FIN_TIMEOUT, analyse};
 pub use marks::{MARKS, Mark, MarkInfo, Marked};
 pub use outcome::{OUTCOMES, Opening, Outcome, OutcomeInfo};
 pub use reset::{RESETS, Reset, ResetCause, ResetForm, ResetInfo};
-pub use state::{Event, MOVES, Move, STATES, State, StateInfo};
+pub use state::{Event, MOVES, Move, STATES, State, StateInfo, StateSet};
 pub use timeline::{Cell, Certainty, Fate, Receipt, Row, StateChange, Timeline, Vantage};

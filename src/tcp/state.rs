@@ -122,6 +122,22 @@ impl State {
     }
 }
 
+/// Some of the states: those that a connection went through, say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StateSet(u16);
+
+impl StateSet {
+    /// Adds a state.
+    pub fn add(&mut self, state: State) {
+        self.0 |= 1 << state as u16;
+    }
+
+    /// Is the state among them?
+    pub fn has(self, state: State) -> bool {
+        self.0 & 1 << state as u16 != 0
+    }
+}
+
 /// What can move an end from one state to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names say it

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Event, Marked, Opening, Outcome, Reset, State};
+use super::{Event, Marked, Opening, Outcome, Reset, State, StateSet};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Flow, Pair, Side};
 use crate::wire::{Rare, Segment};
@@ -188,6 +188,19 @@ impl Timeline {
     /// The place in `rows` of a frame.
     pub fn row_of(&self, number: FrameNo) -> Option<usize> {
         self.rows.iter().position(|r| r.number() == number)
+    }
+
+    /// The states that each end went through, the first included.
+    pub fn states(&self) -> Pair<StateSet> {
+        let initial = self.initial();
+        let mut seen = Pair::<StateSet>::default();
+        for side in Side::BOTH {
+            seen[side].add(initial[side]);
+        }
+        for change in &self.changes {
+            seen[change.side].add(change.to);
+        }
+        seen
     }
 
     /// Both ends' states before the first row.
