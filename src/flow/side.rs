@@ -16,6 +16,7 @@ impl Side {
     pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
 
     /// The opposite end.
+    #[must_use]
     pub fn other(self) -> Side {
         match self {
             Side::Client => Side::Server,

@@ -2,9 +2,12 @@
 
 use super::numbers::{Numbered, number};
 use super::reading::Reading;
-use super::{ResetCause, ResetForm, Row, State, Timeline, ending, marking, moves, orphan, receipts, reset};
+use super::{
+    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, ending, marking, moves, orphan, receipts, reset,
+};
 use crate::capture::Nanos;
-use crate::flow::{Conversation, Side};
+use crate::flow::{Conversation, Pair};
+use crate::wire::Flags;
 
 /// Linux keeps an orphan's FIN_WAIT_2 this long by default (`tcp_fin_timeout`).
 pub const FIN_TIMEOUT: Nanos = 60_000_000_000;
@@ -16,7 +19,7 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
     let reading = Reading::new(&rows);
     receipts::receipts(&mut rows, &reading);
     let happenings = receipts::happenings(&rows, &reading);
-    let changes = moves::run(&mut rows, &reading, happenings);
+    let changes = moves::run(&mut rows, &reading, &happenings);
     orphan::answer(&mut rows, &reading);
     marking::mark(&mut rows, &reading, &conversation.flow);
     causes(&mut rows, &reading);
@@ -40,16 +43,16 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
 
 /// Why was each RST sent? By its form and by the state in which its sender was.
 fn causes(rows: &mut [Row], reading: &Reading) {
-    let mut probes = crate::flow::Pair { client: 0_u32, server: 0_u32 };
-    let mut fin_time: crate::flow::Pair<Option<Nanos>> = crate::flow::Pair::default();
+    let mut probes: Pair<u32> = Pair::default();
+    // the last FIN of each end: its time, and the number after it
+    let mut fin: Pair<Option<(Nanos, i64)>> = Pair::default();
     for i in 0..rows.len() {
-        let (from, time) = (rows[i].from, rows[i].segment.time);
-        let before = i.checked_sub(1).map_or(State::Closed, |b| rows[b].cells[from].state);
-        let Some(form) = rows[i].reset.map(|r| r.form) else {
-            if rows[i].segment.flags.has(crate::wire::Flags::FIN) {
-                fin_time[from].get_or_insert(time);
+        let from = rows[i].from;
+        let Some(reset) = rows[i].reset else {
+            if rows[i].segment.flags.has(Flags::FIN) {
+                fin[from].get_or_insert((rows[i].segment.time, rows[i].end()));
             }
-            if rows[i].marks.iter().any(|m| m.mark == super::Mark::KeepAlive) {
+            if rows[i].marks.iter().any(|m| m.mark == Mark::KeepAlive) {
                 probes[from] += 1;
             } else {
                 // any sign of life of the other end
@@ -57,31 +60,32 @@ fn causes(rows: &mut [Row], reading: &Reading) {
             }
             continue;
         };
-        let cause = if reading.injected[i] {
-            ResetCause::Injected
-        } else {
-            match form {
-                ResetForm::Refused => ResetCause::Refused,
-                ResetForm::Reply => reply_cause(before, fin_time[from].map(|t| time - t), rows[i].from, rows, i),
-                ResetForm::Abort if probes[from] >= 2 => ResetCause::KeepaliveGaveUp,
-                ResetForm::Abort => ResetCause::CloseWithUnreadDataOrLinger,
-                ResetForm::Unclear => ResetCause::Unknown,
-            }
+        let cause = match reset.form {
+            _ if reading.injected[i] => ResetCause::Injected,
+            ResetForm::Refused => ResetCause::Refused,
+            ResetForm::Reply => reply_cause(rows, i, fin[from]),
+            ResetForm::Abort if probes[from] >= 2 => ResetCause::KeepaliveGaveUp,
+            ResetForm::Abort => ResetCause::CloseWithUnreadDataOrLinger,
+            ResetForm::Unclear => ResetCause::Unknown,
         };
-        if let Some(reset) = &mut rows[i].reset {
-            reset.cause = cause;
-        }
+        rows[i].reset = Some(Reset { cause, ..reset });
     }
 }
 
 /// The cause of an RST that answers a segment, by its sender's state when that segment came.
-fn reply_cause(state: State, since_fin: Option<Nanos>, from: Side, rows: &[Row], rst: usize) -> ResetCause {
-    match state {
+fn reply_cause(rows: &[Row], rst: usize, fin: Option<(Nanos, i64)>) -> ResetCause {
+    let from = rows[rst].from;
+    let before = rst.checked_sub(1).map_or(State::Closed, |b| rows[b].cells[from].state);
+    let answered = rows[rst].reset.and_then(|r| r.answers).and_then(|n| rows.iter().find(|r| r.number() == n));
+    let crossed = fin.is_some_and(|(_, end)| answered.and_then(|r| r.ack).is_some_and(|ack| ack < end));
+    let since_fin = fin.map(|(time, _)| rows[rst].segment.time - time);
+    match before {
+        State::FinWait1 | State::FinWait2 if crossed => ResetCause::OrphanFinWait1,
+        State::FinWait1 => ResetCause::OrphanFinWait1,
         State::FinWait2 if since_fin.is_some_and(|t| t < FIN_TIMEOUT) => ResetCause::OrphanFinWait2,
         State::FinWait2 => ResetCause::OrphanExpired,
-        State::FinWait1 => ResetCause::OrphanFinWait1,
         State::SynSent if rows[rst].cells[from].state == State::SynSent => ResetCause::WrongAck,
-        State::Closed if since_fin.is_some() => ResetCause::AfterClose,
+        State::Closed if fin.is_some() => ResetCause::AfterClose,
         State::TimeWait | State::LastAck | State::Closing => ResetCause::AfterClose,
         _ => ResetCause::NoSocket,
     }

@@ -91,7 +91,7 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     } else if s.len == 1 && r.seq == next && peer.ack.is_some() && peer.window == 0 {
         add(Mark::ZeroWindowProbe, None);
         probe = Some((Mark::ZeroWindowProbe, r.number()));
-    } else if s.span() > 0 && r.seq < next {
+    } else if s.span() > 0 && r.seq < next && !(flags.has(Flags::SYN | Flags::ACK) && own.ack.is_none()) {
         let of = own.frames.get(&r.seq).copied();
         add(repeated(r, own, peer, rtt), of);
     } else if r.seq > next && !flags.has(Flags::SYN) {
@@ -102,7 +102,10 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     }
 
     // backward: what it acknowledges
-    if let Some(ack) = r.ack.filter(|_| !flags.has(Flags::SYN)) {
+    if let Some(ack) = r.ack.filter(|_| flags.has(Flags::SYN)) {
+        own.ack = Some(ack);
+        own.window = s.window;
+    } else if let Some(ack) = r.ack {
         if peer.next.is_some_and(|n| ack > n) {
             add(Mark::AckLostSegment, None);
             peer.next = Some(ack);
@@ -131,7 +134,7 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
         own.window = s.window;
     }
     own.challenged = None;
-    if flags.has(Flags::SYN) && peer.ack.is_some() {
+    if flags.has(Flags::SYN) && !flags.has(Flags::ACK) && peer.ack.is_some() {
         peer.challenged = Some(r.number());
     }
     if s.span() > 0 {

@@ -28,7 +28,7 @@ impl Machine {
 }
 
 /// Runs both ends' machines over the rows: fills their cells and says whether each RST was accepted.
-pub(super) fn run(rows: &mut [Row], reading: &Reading, happenings: Vec<Happening>) -> Vec<StateChange> {
+pub(super) fn run(rows: &mut [Row], reading: &Reading, happenings: &[Happening]) -> Vec<StateChange> {
     let mut changes = Vec::new();
     for side in Side::BOTH {
         let mut mine: Vec<Happening> = happenings.iter().filter(|h| h.side == side).copied().collect();

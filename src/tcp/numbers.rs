@@ -96,7 +96,7 @@ fn scale(conversation: &Conversation) -> Pair<Option<u8>> {
     match (offered(Side::Client), offered(Side::Server)) {
         // RFC 7323 §2.3: no shift count is above 14
         (Some(Some(c)), Some(Some(s))) => Pair { client: Some(c.min(14)), server: Some(s.min(14)) },
-        (Some(_), Some(None)) | (Some(None), Some(_)) | (None, Some(None)) => Pair { client: Some(0), server: Some(0) },
+        (Some(_) | None, Some(None)) | (Some(None), Some(_)) => Pair { client: Some(0), server: Some(0) },
         _ => Pair::default(),
     }
 }

@@ -35,8 +35,7 @@ fn owned_until(rows: &[Row], reading: &Reading, side: Side, fin: usize) -> Optio
     let mut late_end = None;
     let mut until = None;
     let acked_at_fin = rows[fin].ack.unwrap_or(i64::MAX);
-    for i in fin + 1..rows.len() {
-        let r = &rows[i];
+    for (i, r) in rows.iter().enumerate().skip(fin + 1) {
         if !reading.counts[i] {
             continue;
         }

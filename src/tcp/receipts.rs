@@ -5,7 +5,7 @@
 //! effect at the earliest row that those frames allow.
 
 use super::reading::Reading;
-use super::{Event, Fate, Receipt, Row};
+use super::{Event, Fate, Receipt, ResetForm, Row};
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
 
@@ -43,7 +43,7 @@ pub(super) enum Order {
 pub(super) fn happenings(rows: &[Row], reading: &Reading) -> Vec<Happening> {
     let mut out = Vec::new();
     for side in Side::BOTH {
-        let end = End { rows, reading, side };
+        let end = End { rows, reading, side, gone: gone(rows, reading, side) };
         end.syn(&mut out);
         end.handshake(&mut out);
         end.fin(&mut out);
@@ -88,7 +88,22 @@ fn acks(rows: &[Row], reading: &Reading, side: Side) -> Vec<(usize, i64)> {
     out
 }
 
+/// The row of the segment that an end answered by an RST since it had no socket for it any more: what was sent to it
+/// later found nobody.
+fn gone(rows: &[Row], reading: &Reading, side: Side) -> usize {
+    let reply = reading.own[side].iter().find_map(|r| {
+        let reset = rows[*r].reset.filter(|reset| reset.form == ResetForm::Reply)?;
+        let answered = rows[..*r].iter().rposition(|a| Some(a.number()) == reset.answers)?;
+        // an end in SYN_SENT stays there when it answers an ACK that does not fit
+        let last = reading.own[side].iter().rev().find(|o| **o < *r && !rows[**o].segment.flags.has(Flags::RST));
+        let opening = last.is_some_and(|o| rows[*o].segment.flags.has(Flags::SYN) && rows[*o].ack.is_none());
+        (rows[answered].segment.span() > 0 && !opening).then_some(answered)
+    });
+    reply.unwrap_or(usize::MAX)
+}
+
 /// When something reached an end.
+#[derive(Clone, Copy)]
 struct Arrival {
     row: usize,
     order_before: bool,
@@ -102,6 +117,8 @@ struct End<'a> {
     rows: &'a [Row],
     reading: &'a Reading,
     side: Side,
+    /// See [`gone`].
+    gone: usize,
 }
 
 impl End<'_> {
@@ -110,7 +127,7 @@ impl End<'_> {
     }
 
     fn peers(&self) -> impl Iterator<Item = usize> + '_ {
-        self.reading.own[self.side.other()].iter().copied()
+        self.reading.own[self.side.other()].iter().copied().take_while(|r| *r < self.gone)
     }
 
     fn flags(&self, row: usize) -> Flags {
@@ -241,6 +258,7 @@ impl End<'_> {
         let acks: Vec<usize> = self
             .reading
             .later(self.side.other(), synack)
+            .take_while(|r| *r < self.gone)
             .filter(|r| (self.is_live(*r) || self.is_synack(*r)) && self.ack_covers(*r, 1) && !self.refused(*r))
             .collect();
         let at = self.arrival(&acks, proves, |r| self.is_synack(r));
@@ -268,6 +286,7 @@ impl End<'_> {
             let acks: Vec<usize> = self
                 .reading
                 .later(self.side.other(), fin)
+                .take_while(|r| *r < self.gone)
                 .filter(|r| self.is_live(*r) && self.ack_covers(*r, end))
                 .collect();
             let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end;
@@ -289,7 +308,7 @@ impl End<'_> {
         let peer = self.side.other();
         let speaks = |r: &usize| self.rows[*r].from == peer && self.is_fin(*r) && !self.flags(*r).has(Flags::DUPLICATE);
         let mut ends = Vec::new();
-        for fin in (0..self.rows.len()).filter(speaks) {
+        for fin in (0..self.rows.len().min(self.gone)).filter(speaks) {
             let end = self.rows[fin].end();
             if ends.contains(&end) || ends.len() >= 8 {
                 continue;
