@@ -58,7 +58,11 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     let (state, assumed) = initial(rows, side);
     let mut machine = Machine { state, assumed, pending: Vec::new() };
     let mut next = happenings.iter().peekable();
+    let blind = blind(rows, reading, side);
     for row in 0..rows.len() {
+        if blind == Some(row) {
+            machine.pending.push(None);
+        }
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
@@ -102,6 +106,14 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
         cell.state = machine.state;
         cell.certainty = machine.certainty(row);
     }
+}
+
+/// The row from which on the end acknowledges bytes that are not in the capture, and after which the capture has none of
+/// the other end's: a FIN may have been among them.
+fn blind(rows: &[Row], reading: &Reading, side: Side) -> Option<usize> {
+    let highest = reading.known.last().and_then(|known| known[side.other()].highest);
+    let mut own = reading.own[side].iter().copied();
+    own.find(|r| rows[*r].ack.is_some_and(|ack| highest.is_none_or(|highest| ack > highest)))
 }
 
 /// Does the end take it, in its state? Only RSTs are refused.

@@ -30,6 +30,8 @@ pub(super) struct Reading {
     pub counts: Vec<bool>,
     /// Does it look like somebody else's frame?
     pub injected: Vec<bool>,
+    /// Was it sent before a frame of its sender's that stands above it? What it lacks was not lacking any more.
+    pub overtaken: Vec<bool>,
     /// What both ends have said up to and with the row.
     pub known: Vec<Pair<Known>>,
     /// Rows of each end that count, in order.
@@ -54,7 +56,7 @@ impl Reading {
         for (i, r) in rows.iter().enumerate().filter(|(i, _)| counts[*i]) {
             own[r.from].push(i);
         }
-        Reading { known: known(rows, &counts), counts, injected, own, rtt, crossing }
+        Reading { known: known(rows, &counts), overtaken: overtaken(rows), counts, injected, own, rtt, crossing }
     }
 
     /// Rows of `side` that count and come after `row`.
@@ -78,7 +80,7 @@ fn round_trip(rows: &[Row]) -> Option<Nanos> {
 }
 
 /// Which frames does somebody else seem to have sent? A FIN or RST whose hop count is that of none of the sender's
-/// other frames, or an RST after which its sender goes on as if nothing had been.
+/// other frames, or an RST or a new SYN after which its sender goes on as if nothing had been.
 fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
     let mut out = vec![false; rows.len()];
     for side in Side::BOTH {
@@ -89,24 +91,48 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
             ttls[usize::from(r.segment.ttl)] += 1;
         }
         let heard: u32 = ttls.iter().sum();
-        for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r) && closing(r)) {
-            let alien = heard >= 2 && ttls[usize::from(r.segment.ttl)] == 0;
-            out[i] = alien || r.segment.flags.has(Flags::RST) && goes_on(rows, i, crossing);
+        let first = rows.iter().find(speaks).map(|r| r.segment.seq);
+        for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r)) {
+            let flags = r.segment.flags;
+            let alien = closing(r) && heard >= 2 && ttls[usize::from(r.segment.ttl)] == 0;
+            let new_syn = flags.has(Flags::SYN) && !flags.has(Flags::ACK) && first != Some(r.segment.seq);
+            out[i] = alien || (flags.has(Flags::RST) || new_syn) && goes_on(rows, i, crossing);
         }
     }
     out
 }
 
-/// Does the sender of the RST at `rst` send live segments, in line with its earlier ones, well after it?
-fn goes_on(rows: &[Row], rst: usize, crossing: Nanos) -> bool {
-    let r = &rows[rst];
-    rows[rst + 1..].iter().any(|later| {
-        later.from == r.from
-            && !later.segment.is_icmp()
-            && !later.segment.flags.any(Flags::RST | Flags::SYN | Flags::DUPLICATE)
-            && later.segment.time - r.segment.time > crossing
-            && (later.seq - r.seq).abs() < 1 << 24
+/// How many later rows are looked at for signs of life.
+const LOOK_AHEAD: usize = 2000;
+
+/// Does the sender of the RST or SYN at `row` send live segments, in line with its earlier ones, well after it?
+fn goes_on(rows: &[Row], row: usize, crossing: Nanos) -> bool {
+    let r = &rows[row];
+    let live =
+        |x: &Row| x.from == r.from && !x.segment.flags.any(Flags::RST | Flags::SYN | Flags::DUPLICATE | Flags::ICMP);
+    let Some(before) = rows[..row].iter().rev().find(|x| live(x)) else { return false };
+    rows[row + 1..].iter().take(LOOK_AHEAD).any(|later| {
+        live(later) && later.segment.time - r.segment.time > crossing && (later.seq - before.seq).abs() < 1 << 24
     })
+}
+
+/// Which frames left their sender before one that was captured earlier? Senders that count their IPv4 identifications
+/// up tell by them.
+fn overtaken(rows: &[Row]) -> Vec<bool> {
+    let mut last: Pair<Option<u16>> = Pair::default();
+    rows.iter()
+        .map(|r| {
+            let id = r.segment.ip_id;
+            if id == 0 || r.segment.is_icmp() {
+                return false;
+            }
+            let behind = last[r.from].is_some_and(|last| (id.wrapping_sub(last) as i16) < 0);
+            if !behind {
+                last[r.from] = Some(id);
+            }
+            behind
+        })
+        .collect()
 }
 
 /// What both ends have said up to each row. A frame that somebody else sent in an end's name counts for its bytes, since

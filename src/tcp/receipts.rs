@@ -181,7 +181,7 @@ impl End<'_> {
             .reading
             .later(self.side, first)
             .take_while(|r| proof.is_none_or(|p| *r < p))
-            .filter(|r| denies(*r))
+            .filter(|r| denies(*r) && !self.reading.overtaken[*r])
             .last();
         let time = |row: usize| self.rows[row].segment.time;
         let before_proof = |c: &&usize| proof.is_none_or(|p| **c < p);
