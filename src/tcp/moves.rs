@@ -13,13 +13,15 @@ struct Machine {
     assumed: bool,
     /// Rows from which on the moves so far are certain; `None`: never.
     pending: Vec<Option<usize>>,
+    /// It may have been sent what is not in the capture: see [`blind`].
+    blind: bool,
 }
 
 impl Machine {
     fn certainty(&self, row: usize) -> Certainty {
         if self.assumed {
             Certainty::Assumed
-        } else if self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row)) {
+        } else if !self.blind && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row)) {
             Certainty::Proven
         } else {
             Certainty::Inferred
@@ -56,13 +58,11 @@ fn initial(rows: &[Row], side: Side) -> (State, bool) {
 
 fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happening], changes: &mut Vec<StateChange>) {
     let (state, assumed) = initial(rows, side);
-    let mut machine = Machine { state, assumed, pending: Vec::new() };
+    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false };
     let mut next = happenings.iter().peekable();
     let blind = blind(rows, reading, side);
     for row in 0..rows.len() {
-        if blind == Some(row) {
-            machine.pending.push(None);
-        }
+        machine.blind |= blind == Some(row);
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
@@ -88,6 +88,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
             if h.on == Event::SentRst || to.is_some() && matches!(h.on, Event::SentSyn | Event::SentSynAck) {
                 machine.assumed = false;
                 machine.pending.clear();
+                machine.blind &= h.on != Event::SentRst;
             }
             let Some(to) = to else { continue };
             machine.state = to;
@@ -95,7 +96,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
             machine.pending.push(h.certain);
             let certainty = match h.certain {
                 _ if machine.assumed => Certainty::Assumed,
-                Some(_) if machine.pending.iter().all(Option::is_some) => Certainty::Proven,
+                Some(_) if !machine.blind && machine.pending.iter().all(Option::is_some) => Certainty::Proven,
                 _ => Certainty::Inferred,
             };
             let proof = h.proof.map(|r| rows[r].number());
@@ -113,7 +114,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
 fn blind(rows: &[Row], reading: &Reading, side: Side) -> Option<usize> {
     let highest = reading.known.last().and_then(|known| known[side.other()].highest);
     let mut own = reading.own[side].iter().copied();
-    own.find(|r| rows[*r].ack.is_some_and(|ack| highest.is_none_or(|highest| ack > highest)))
+    own.find(|r| rows[*r].ack.is_some_and(|ack| ack > highest.unwrap_or(1)))
 }
 
 /// Does the end take it, in its state? Only RSTs are refused.

@@ -94,7 +94,7 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
         let first = rows.iter().find(speaks).map(|r| r.segment.seq);
         for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r)) {
             let flags = r.segment.flags;
-            let alien = closing(r) && heard >= 2 && ttls[usize::from(r.segment.ttl)] == 0;
+            let alien = closing(r) && heard >= 1 && ttls[usize::from(r.segment.ttl)] == 0;
             let new_syn = flags.has(Flags::SYN) && !flags.has(Flags::ACK) && first != Some(r.segment.seq);
             out[i] = alien || (flags.has(Flags::RST) || new_syn) && goes_on(rows, i, crossing);
         }

@@ -348,7 +348,11 @@ impl End<'_> {
 
     /// RSTs that this end sent or was sent, and ICMP errors about its SYN.
     fn resets_and_errors(&self, out: &mut Vec<Happening>) {
-        out.extend(self.own().filter(|r| self.flags(*r).has(Flags::RST)).map(|r| self.sent(Event::SentRst, r)));
+        // of an end that says nothing else, midstream, an RST may be anybody's
+        let known = self.rows[0].segment.flags.has(Flags::SYN) || self.own().any(|r| !self.flags(r).has(Flags::RST));
+        for row in self.own().filter(|r| self.flags(*r).has(Flags::RST)) {
+            out.push(Happening { certain: known.then_some(row), ..self.sent(Event::SentRst, row) });
+        }
         let time = |row: usize| self.rows[row].segment.time;
         for (i, r) in self.rows.iter().enumerate().filter(|(_, r)| r.from != self.side) {
             let flags = r.segment.flags;
