@@ -1,6 +1,141 @@
 //! The command line.
 
-/// Runs the program.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+mod check;
+mod explain;
+mod export;
+mod list;
+mod reading;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::export::Look;
+use crate::story::escape::plain;
+use crate::tui;
+
+/// Shows, frame by frame, what both ends' TCP state machines went through in a packet capture, and what went wrong.
+#[derive(Debug, Parser)]
+#[command(name = "finwait", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Captures to open in the terminal program; `-` is standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<OsString>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print what went wrong, one block for each finding with the frames that show it
+    ///
+    /// Exit status: 0 nothing at or above --fail-on; 1 something is; 2 the command could not do its work.
+    Check(check::Command),
+    /// Print one line for each connection
+    List(list::Command),
+    /// Write the whole analysis, or that of one connection, in another format
+    Export(export::Command),
+    /// Explain a rule, a state, a mark, an outcome or a cause of resets; without ID, list them all
+    Explain(explain::Command),
+}
+
+/// Options of all commands that read captures.
+#[derive(Debug, Args)]
+struct Common {
+    /// Only connections that match, such as `server port 80 and not outcome closed-by-client`
+    ///
+    /// Conditions: host ADDR, net CIDR, port N and state NAME, each of either end or after `client` or `server`;
+    /// rule ID; outcome NAME. They are joined by `and`, `or`, `not` and parentheses.
+    #[arg(long, value_name = "EXPR", global = true)]
+    filter: Option<String>,
+    /// Only this connection, as `finwait list` counts them
+    #[arg(short, long, value_name = "N", global = true)]
+    connection: Option<u32>,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: Color,
+    /// Draw with ASCII characters alone
+    #[arg(long, global = true)]
+    ascii: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    Always,
+    Never,
+}
+
+impl Common {
+    /// How text on standard output looks.
+    fn look(&self) -> Look {
+        let color = match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+                io::stdout().is_terminal() && !set("NO_COLOR") && !dumb
+            }
+        };
+        Look { ascii: self.ascii, color }
+    }
+}
+
+/// Runs the program and returns its exit status.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        None => terminal(&cli.files, &cli.common),
+        Some(Command::Check(command)) => check::run(command, &cli.common),
+        Some(Command::List(command)) => list::run(command, &cli.common),
+        Some(Command::Export(command)) => export::run(command, &cli.common),
+        Some(Command::Explain(command)) => explain::run(command, &cli.common),
+    };
+    match result {
+        Ok(status) => status,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Opens the terminal program.
+fn terminal(files: &[OsString], common: &Common) -> Result<ExitCode> {
+    let color = match common.color {
+        Color::Auto => tui::Color::Auto,
+        Color::Always => tui::Color::Always,
+        Color::Never => tui::Color::Never,
+    };
+    if let Some(expression) = &common.filter {
+        reading::filter(expression)?;
+    }
+    let options = tui::Options {
+        ascii: common.ascii,
+        color,
+        connection: common.connection,
+        filter: common.filter.clone(),
+        ..tui::Options::default()
+    };
+    tui::run(reading::inputs(files), options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Did whoever reads our output stop reading? That is no error.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
+}
+
+/// Writes a message to standard error; if that cannot be written to either, nothing can be done about it.
+fn complain(message: &str) {
+    let lines: Vec<_> = message.lines().map(plain).collect();
+    let _ = writeln!(io::stderr(), "finwait: {}", lines.join("\n"));
 }

@@ -1,11 +1,19 @@
 //! What happened on a connection, in order and in words: the hub that every screen, report and file reads.
 
+pub mod escape;
+pub mod filter;
+pub mod label;
+mod steps;
+pub mod suggest;
+pub mod units;
+pub mod words;
+
 use std::ops::Range;
 
-use crate::capture::Nanos;
+use crate::capture::{FrameNo, Nanos};
 use crate::diagnose::{Finding, Summary};
 use crate::flow::Trace;
-use crate::tcp::Timeline;
+use crate::tcp::{self, Timeline};
 
 /// One step of a story.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +27,7 @@ pub enum Step {
     Fold {
         /// Their places in the timeline's rows.
         rows: Range<usize>,
-        /// `37 data frames, 51 kB`.
+        /// `37 frames, 51.0 kB from the server`.
         says: String,
     },
     /// A time in which nothing was sent.
@@ -49,17 +57,42 @@ pub struct Story {
     pub findings: Vec<Finding>,
     /// What happened, in order, dull frames folded.
     pub steps: Vec<Step>,
+    /// Comments that the capture holds on single frames of it, in the order of frames.
+    pub comments: Vec<(FrameNo, String)>,
 }
 
 impl Story {
     /// The place in `findings` of the worst one that names the frame of `row` as evidence.
     pub fn suspect(&self, row: usize) -> Option<usize> {
-        let number = self.timeline.rows[row].number();
+        let number = self.timeline.rows.get(row)?.number();
         self.findings.iter().position(|f| f.evidence.contains(&number))
+    }
+
+    /// The steps without any folding, silences and notes kept.
+    pub fn unfolded(&self) -> Vec<Step> {
+        steps::steps(&self.timeline, &self.findings, &self.comments, steps::Folding::Off)
     }
 }
 
+/// The time from which all times of a trace count: that of the earliest first packet of its captures.
+pub fn origin(trace: &Trace) -> Nanos {
+    trace.captures.iter().filter_map(|c| c.first).min().unwrap_or_default()
+}
+
 /// Tells the story of connection `id` (from 1), with the findings that `summaries` holds.
-pub fn tell(_trace: &Trace, _summaries: &[Summary], _id: u32) -> Option<Story> {
-    None
+pub fn tell(trace: &Trace, summaries: &[Summary], id: u32) -> Option<Story> {
+    let timeline = tcp::analyse(trace.conversation(id)?, origin(trace));
+    let place = summaries.binary_search_by_key(&id, |s| s.id).ok();
+    let findings = place.map(|i| summaries[i].findings.clone()).unwrap_or_default();
+    let mut comments: Vec<(FrameNo, String)> = trace
+        .captures
+        .iter()
+        .flat_map(|c| &c.comments)
+        .filter_map(|(frame, text)| frame.map(|f| (f, text)))
+        .filter(|(frame, _)| timeline.row_of(*frame).is_some())
+        .map(|(frame, text)| (frame, text.clone()))
+        .collect();
+    comments.sort_by_key(|(frame, _)| *frame);
+    let steps = steps::steps(&timeline, &findings, &comments, steps::Folding::On);
+    Some(Story { timeline, findings, steps, comments })
 }

@@ -187,7 +187,7 @@ impl Timeline {
 
     /// The place in `rows` of a frame.
     pub fn row_of(&self, number: FrameNo) -> Option<usize> {
-        self.rows.iter().position(|r| r.number() == number)
+        self.rows.binary_search_by_key(&number, Row::number).ok()
     }
 
     /// The states that each end went through, the first included.

@@ -1,0 +1,62 @@
+//! `finwait export`: the analysis in another format.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::{Common, reading};
+use crate::export::{self, FORMATS, Format, Look};
+
+#[derive(Debug, Args)]
+pub(super) struct Command {
+    /// Captures; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<OsString>,
+    /// The format
+    #[arg(short, long, value_parser = formats())]
+    format: &'static Format,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+/// The names of all formats, with their words for `--help`.
+fn formats() -> impl TypedValueParser<Value = &'static Format> {
+    let values = FORMATS.iter().map(|f| clap::builder::PossibleValue::new(f.name).help(f.what));
+    PossibleValuesParser::new(values).try_map(|name| export::format(&name).ok_or("no such format"))
+}
+
+pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
+    let reading = reading::read(&command.files, common)?;
+    match &command.output {
+        Some(path) if path.as_os_str() != "-" => {
+            let shown = path.display();
+            if command.files.iter().any(|f| is_same(Path::new(f), path)) {
+                bail!("{shown}: is one of the captures; choose another file to write to");
+            }
+            let file = File::create(path).with_context(|| format!("{shown}: cannot be written"))?;
+            let look = Look { color: false, ..common.look() };
+            let written = write(command.format, &reading.report(look), file);
+            written.with_context(|| format!("{shown}: cannot be written"))?;
+        }
+        _ => write(command.format, &reading.report(common.look()), io::stdout().lock())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(format: &Format, report: &export::Report, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    (format.write)(report, &mut out)?;
+    out.flush()
+}
+
+/// Are these two names of one file?
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

@@ -1,0 +1,325 @@
+//! JSON, as other programs may rely on it: `schema` names the version of the promise.
+
+use std::io::{self, Write};
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::Report;
+use super::decimal::{Seconds, timestamp};
+use crate::capture::{CaptureInfo, FrameNo};
+use crate::diagnose::{Figure, Finding};
+use crate::flow::{Endpoint, Side, Trace};
+use crate::story::{Story, tell};
+use crate::tcp::{Cell, Marked, Row, StateChange, Timeline};
+use crate::wire::Flags;
+
+/// The version of the promise.
+pub const SCHEMA: &str = "finwait/1";
+
+/// Writes one document. Connections are made and written one by one.
+pub fn document(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    write_document(report, Parts::All, out)
+}
+
+/// Writes the same objects, one a line.
+pub fn lines(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    write_lines(report, Parts::All, out)
+}
+
+/// How much of each connection is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parts {
+    /// Everything.
+    All,
+    /// Neither frames nor changes.
+    Findings,
+}
+
+/// Writes one document with these parts of each connection.
+pub fn write_document(report: &Report, parts: Parts, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{{\n\"schema\": \"{SCHEMA}\",\n\"captures\": [")?;
+    for (i, capture) in report.trace.captures.iter().enumerate() {
+        out.write_all(if i == 0 { b"" } else { b",\n" })?;
+        serde_json::to_writer(&mut *out, &Capture::new(capture, None))?;
+    }
+    out.write_all(b"\n],\n\"connections\": [\n")?;
+    let mut first = true;
+    for story in stories(report) {
+        out.write_all(if first { b"" } else { b",\n" })?;
+        serde_json::to_writer(&mut *out, &Connection::new(report.trace, &story, parts, None))?;
+        first = false;
+    }
+    out.write_all(b"\n]\n}\n")
+}
+
+/// Writes a line for each capture, then one for each connection with these parts.
+pub fn write_lines(report: &Report, parts: Parts, out: &mut dyn Write) -> io::Result<()> {
+    for capture in &report.trace.captures {
+        serde_json::to_writer(&mut *out, &Capture::new(capture, Some("capture")))?;
+        out.write_all(b"\n")?;
+    }
+    for story in stories(report) {
+        serde_json::to_writer(&mut *out, &Connection::new(report.trace, &story, parts, Some("connection")))?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+fn stories<'a>(report: &'a Report) -> impl Iterator<Item = Story> + 'a {
+    report.ids.iter().filter_map(|id| tell(report.trace, report.summaries, *id))
+}
+
+#[derive(Serialize)]
+struct Capture<'a> {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    id: u32,
+    name: &'a str,
+    format: &'static str,
+    frames: u32,
+    tcp_frames: u32,
+    first: Option<String>,
+    last: Option<String>,
+    notes: Vec<Note<'a>>,
+}
+
+#[derive(Serialize)]
+struct Note<'a> {
+    kind: &'static str,
+    frame: Option<FrameNo>,
+    offset: Option<u64>,
+    says: &'a str,
+}
+
+impl<'a> Capture<'a> {
+    fn new(info: &'a CaptureInfo, kind: Option<&'static str>) -> Self {
+        let notes = info.notes.iter();
+        Capture {
+            kind,
+            id: info.id,
+            name: &info.name,
+            format: info.format,
+            frames: info.frames,
+            tcp_frames: info.tcp_frames,
+            first: info.first.and_then(timestamp),
+            last: info.last.and_then(timestamp),
+            notes: notes.map(|n| Note { kind: n.kind, frame: n.frame, offset: n.offset, says: &n.says }).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Connection<'a> {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    id: u32,
+    client: End,
+    server: End,
+    roles_from: &'static str,
+    opening: &'static str,
+    outcome: &'static str,
+    history: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frames: Option<Frames<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<Change>>,
+    findings: Vec<FindingObject<'a>>,
+}
+
+impl<'a> Connection<'a> {
+    fn new(trace: &'a Trace, story: &'a Story, parts: Parts, kind: Option<&'static str>) -> Self {
+        let timeline = &story.timeline;
+        let all = parts == Parts::All;
+        Connection {
+            kind,
+            id: timeline.flow.id,
+            client: End::new(timeline.flow.ends.client),
+            server: End::new(timeline.flow.ends.server),
+            roles_from: timeline.flow.roles_from.name(),
+            opening: timeline.opening.name(),
+            outcome: timeline.outcome.name(),
+            history: &timeline.history,
+            frames: all.then_some(Frames { trace, timeline }),
+            changes: all.then(|| timeline.changes.iter().map(|c| Change::new(c, timeline)).collect()),
+            findings: story.findings.iter().map(FindingObject::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct End {
+    address: String,
+    port: u16,
+}
+
+impl End {
+    fn new(end: Endpoint) -> Self {
+        End { address: end.address.to_string(), port: end.port }
+    }
+}
+
+/// A connection's frames, made one by one as they are written.
+struct Frames<'a> {
+    trace: &'a Trace,
+    timeline: &'a Timeline,
+}
+
+impl Serialize for Frames<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.timeline.rows.iter().map(|row| Frame::new(row, self.timeline, self.trace)))
+    }
+}
+
+#[derive(Serialize)]
+struct Frame {
+    number: FrameNo,
+    capture: u32,
+    time: Seconds,
+    from: &'static str,
+    flags: Vec<&'static str>,
+    seq: i64,
+    ack: Option<i64>,
+    length: u32,
+    window: Option<u32>,
+    marks: Vec<MarkObject>,
+    client: CellObject,
+    server: CellObject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    icmp: Option<IcmpObject>,
+}
+
+#[derive(Serialize)]
+struct MarkObject {
+    mark: &'static str,
+    of: Option<FrameNo>,
+}
+
+#[derive(Serialize)]
+struct CellObject {
+    state: &'static str,
+    certainty: &'static str,
+    orphan: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct IcmpObject {
+    #[serde(rename = "type")]
+    kind: u8,
+    code: u8,
+    by: String,
+}
+
+impl Frame {
+    fn new(row: &Row, timeline: &Timeline, trace: &Trace) -> Self {
+        let icmp = timeline.rare.get(&row.number()).and_then(|r| r.icmp.as_ref()).filter(|_| row.segment.is_icmp());
+        Frame {
+            number: row.number(),
+            capture: capture_of(row.number(), trace),
+            time: Seconds(row.segment.time.saturating_sub(timeline.origin)),
+            from: row.from.name(),
+            flags: if row.segment.flags.has(Flags::ICMP) { Vec::new() } else { row.segment.flags.names() },
+            seq: row.seq,
+            ack: row.ack,
+            length: row.segment.len,
+            window: row.window,
+            marks: row.marks.iter().map(MarkObject::new).collect(),
+            client: CellObject::new(&row.cells[Side::Client]),
+            server: CellObject::new(&row.cells[Side::Server]),
+            icmp: icmp.map(|i| IcmpObject { kind: i.kind, code: i.code, by: i.by.to_string() }),
+        }
+    }
+}
+
+/// The capture that a frame comes from: frames are numbered through all captures, one after the other.
+fn capture_of(number: FrameNo, trace: &Trace) -> u32 {
+    let mut last = 0;
+    for capture in &trace.captures {
+        last += capture.frames;
+        if number <= last {
+            return capture.id;
+        }
+    }
+    trace.captures.last().map_or(1, |c| c.id)
+}
+
+impl MarkObject {
+    fn new(marked: &Marked) -> Self {
+        MarkObject { mark: marked.mark.name(), of: marked.of }
+    }
+}
+
+impl CellObject {
+    fn new(cell: &Cell) -> Self {
+        let orphan = cell.orphan.filter(|_| cell.state.may_be_orphan());
+        CellObject { state: cell.state.name(), certainty: cell.certainty.name(), orphan }
+    }
+}
+
+#[derive(Serialize)]
+struct Change {
+    side: &'static str,
+    from: &'static str,
+    to: &'static str,
+    frame: Option<FrameNo>,
+    cause: FrameNo,
+    on: &'static str,
+    certainty: &'static str,
+    proof: Option<FrameNo>,
+}
+
+impl Change {
+    fn new(change: &StateChange, timeline: &Timeline) -> Self {
+        Change {
+            side: change.side.name(),
+            from: change.from.name(),
+            to: change.to.name(),
+            frame: timeline.rows.get(change.row as usize).map(Row::number),
+            cause: change.cause,
+            on: change.on.words(),
+            certainty: change.certainty.name(),
+            proof: change.proof,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FindingObject<'a> {
+    rule: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    or: &'a [&'static str],
+    severity: &'static str,
+    certainty: &'static str,
+    says: &'a str,
+    evidence: &'a [FrameNo],
+    figures: Figures<'a>,
+}
+
+impl<'a> FindingObject<'a> {
+    fn new(finding: &'a Finding) -> Self {
+        FindingObject {
+            rule: finding.rule.id,
+            or: &finding.or,
+            severity: finding.severity.name(),
+            certainty: finding.certainty.name(),
+            says: &finding.says,
+            evidence: &finding.evidence,
+            figures: Figures(&finding.figures),
+        }
+    }
+}
+
+struct Figures<'a>(&'a [(&'static str, Figure)]);
+
+impl Serialize for Figures<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, figure) in self.0 {
+            match figure {
+                Figure::Seconds(s) => map.serialize_entry(name, &Seconds::from_f64(*s))?,
+                Figure::Bytes(n) | Figure::Count(n) => map.serialize_entry(name, n)?,
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,1 @@
+//! The sentences that explain a frame.
