@@ -1,11 +1,14 @@
 //! `finwait explain`: the words of a rule, a state, a mark, an outcome or a cause of resets.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 
 use super::Common;
+use crate::export::lexicon;
+use crate::story::suggest::suggestion;
 
 #[derive(Debug, Args)]
 pub(super) struct Command {
@@ -14,6 +17,25 @@ pub(super) struct Command {
     id: Option<String>,
 }
 
-pub(super) fn run(_command: &Command, _common: &Common) -> Result<ExitCode> {
+pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let look = common.look();
+    match &command.id {
+        None => lexicon::index(look, &mut out)?,
+        Some(id) => {
+            let entries = lexicon::find(id);
+            if entries.is_empty() {
+                let hint = suggestion(id, lexicon::names());
+                bail!("explain: there is no `{id}`{hint}; `finwait explain` lists what there is");
+            }
+            for (i, entry) in entries.iter().enumerate() {
+                if i > 0 {
+                    writeln!(out)?;
+                }
+                lexicon::explain(*entry, look, &mut out)?;
+            }
+        }
+    }
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,9 +2,137 @@
 
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthStr;
+
 use super::Report;
+use super::paint::{Paint, Style};
+use crate::capture::FrameNo;
+use crate::diagnose::{Finding, Line, Severity};
+use crate::story::units::{count, seconds};
+use crate::story::{Story, label, tell, words};
+use crate::tcp::Certainty;
 
 /// Writes a block for each finding of the report's connections, then a line that counts them.
-pub fn write(_report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let paint = Paint::new(report.look);
+    let mut counts = [0_usize; 3];
+    let mut connections = 0;
+    for id in report.ids {
+        let place = report.summaries.binary_search_by_key(id, |s| s.id);
+        if place.is_ok_and(|i| report.summaries[i].findings.is_empty()) {
+            continue;
+        }
+        let Some(story) = tell(report.trace, report.summaries, *id) else { continue };
+        connections += usize::from(!story.findings.is_empty());
+        for finding in &story.findings {
+            counts[finding.severity as usize] += 1;
+            block(report, &story, finding, paint, out)?;
+            writeln!(out)?;
+        }
+    }
+    writeln!(out, "{}", paint.styled(Style::Strong, &summary(counts, connections, report.ids.len())))
+}
+
+/// `1 problem, 2 notes on 2 of 14 connections`.
+fn summary(counts: [usize; 3], with: usize, all: usize) -> String {
+    let kinds = [Severity::Problem, Severity::Warning, Severity::Note];
+    let found: Vec<String> =
+        kinds.into_iter().filter(|s| counts[*s as usize] > 0).map(|s| count(counts[s as usize], s.name())).collect();
+    if found.is_empty() {
+        return format!("nothing found on {}", count(all, "connection"));
+    }
+    format!("{} on {with} of {}", found.join(", "), count(all, "connection"))
+}
+
+fn block(report: &Report, story: &Story, finding: &Finding, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let head = format!("{}[{}]", finding.severity.name(), finding.rule.id);
+    let style = Style::of(finding.severity);
+    writeln!(out, "{}: {}", paint.styled(style, &head), paint.styled(Style::Strong, &finding.says))?;
+    let evidence = &finding.evidence;
+    let margin = evidence.iter().map(|n| n.to_string().len()).max().unwrap_or(1);
+    let gutter = |text: &str| paint.styled(Style::Dim, &format!("{text:>margin$} |"));
+    let ends = story.timeline.flow.ends;
+    let file = evidence.first().and_then(|n| report.capture_of(*n)).map_or("", |c| c.name.as_str());
+    let place = format!("{file}, connection {}, {} → {}", story.timeline.flow.id, ends.client, ends.server);
+    let dashes = "-".repeat(margin + 1);
+    writeln!(out, "{} {}", paint.styled(Style::Dim, &format!("{dashes}>")), paint.text(&place))?;
+    writeln!(out, "{}", gutter(""))?;
+    for [number, time, direction, label, remark] in aligned(frames(story, evidence)) {
+        let text = format!("{time}  {direction}  {label}");
+        let remark = if remark.is_empty() { String::new() } else { paint.styled(style, &format!("  ^ {remark}")) };
+        let text = if remark.is_empty() { text.trim_end() } else { &text };
+        writeln!(out, "{} {}{remark}", gutter(&number), paint.text(text))?;
+    }
+    writeln!(out, "{}", gutter(""))?;
+    for (kind, text) in notes(finding) {
+        let kind = paint.styled(Style::Strong, &format!("= {kind}:"));
+        writeln!(out, "{} {kind} {}", " ".repeat(margin), paint.text(&text))?;
+    }
+    Ok(())
+}
+
+/// The evidence frames: number, time, direction, label, remark.
+fn frames(story: &Story, evidence: &[FrameNo]) -> Vec<[String; 5]> {
+    let timeline = &story.timeline;
+    let rows = evidence.iter().filter_map(|n| timeline.row_of(*n));
+    rows.map(|i| {
+        let row = &timeline.rows[i];
+        let mut remarks: Vec<String> =
+            words::changes_at(timeline, i).map(|c| format!("{}: {}", c.side.name(), c.to.name())).collect();
+        remarks.extend(words::remarks(story, i));
+        [
+            row.number().to_string(),
+            seconds(row.segment.time.saturating_sub(timeline.origin)),
+            words::direction(row.from),
+            label::label(timeline, row),
+            remarks.join(", "),
+        ]
+    })
+    .collect()
+}
+
+/// Pads all columns but the first and the last to one width each; times stand to the right.
+fn aligned(mut rows: Vec<[String; 5]>) -> Vec<[String; 5]> {
+    for column in 1..4 {
+        let width = rows.iter().map(|r| r[column].width()).max().unwrap_or(0);
+        for row in &mut rows {
+            let space = " ".repeat(width - row[column].width());
+            row[column] = if column == 1 { space + &row[column] } else { format!("{}{space}", row[column]) };
+        }
+    }
+    rows
+}
+
+/// The lines below the frames.
+fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
+    let mut out = vec![("note", certainty(finding))];
+    out.extend(finding.proof.iter().map(|l| ("note", line(l))));
+    out.extend(finding.against.iter().map(|l| ("note", format!("but {}", line(l)))));
+    out.extend(finding.application.iter().map(|l| ("note", format!("the application: {}", line(l)))));
+    let help = finding.advice.iter().cloned().chain(finding.rule.next.iter().map(|s| (*s).to_owned()));
+    out.extend(help.map(|text| ("help", text)));
+    out.push(("help", format!("`finwait explain {}` says more", finding.rule.id)));
+    out
+}
+
+/// How sure a finding is, in words, with the rules that these frames also allow.
+pub fn certainty(finding: &Finding) -> String {
+    let sure = match finding.certainty {
+        Certainty::Proven => "proven: these frames allow no other reading",
+        Certainty::Inferred => "inferred: nothing in the capture speaks against it",
+        Certainty::Assumed => "assumed: the capture cannot tell it from other causes",
+    };
+    if finding.or.is_empty() { sure.to_owned() } else { format!("{sure}; it may also be {}", finding.or.join(" or ")) }
+}
+
+/// A line with its subject and its frames.
+pub fn line(line: &Line) -> String {
+    let about = if line.about.is_empty() { String::new() } else { format!("{}: ", line.about) };
+    let frames: Vec<String> = line.frames.iter().map(ToString::to_string).collect();
+    let frames = match frames.len() {
+        0 => String::new(),
+        1 => format!(" (frame {})", frames[0]),
+        _ => format!(" (frames {})", frames.join(", ")),
+    };
+    format!("{about}{}{frames}", line.says)
 }

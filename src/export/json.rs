@@ -9,7 +9,7 @@ use super::Report;
 use super::decimal::{Seconds, timestamp};
 use crate::capture::{CaptureInfo, FrameNo};
 use crate::diagnose::{Figure, Finding};
-use crate::flow::{Endpoint, Side, Trace};
+use crate::flow::{Endpoint, Side};
 use crate::story::{Story, tell};
 use crate::tcp::{Cell, Marked, Row, StateChange, Timeline};
 use crate::wire::Flags;
@@ -47,7 +47,7 @@ pub fn write_document(report: &Report, parts: Parts, out: &mut dyn Write) -> io:
     let mut first = true;
     for story in stories(report) {
         out.write_all(if first { b"" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &Connection::new(report.trace, &story, parts, None))?;
+        serde_json::to_writer(&mut *out, &Connection::new(report, &story, parts, None))?;
         first = false;
     }
     out.write_all(b"\n]\n}\n")
@@ -60,7 +60,7 @@ pub fn write_lines(report: &Report, parts: Parts, out: &mut dyn Write) -> io::Re
         out.write_all(b"\n")?;
     }
     for story in stories(report) {
-        serde_json::to_writer(&mut *out, &Connection::new(report.trace, &story, parts, Some("connection")))?;
+        serde_json::to_writer(&mut *out, &Connection::new(report, &story, parts, Some("connection")))?;
         out.write_all(b"\n")?;
     }
     Ok(())
@@ -128,7 +128,7 @@ struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    fn new(trace: &'a Trace, story: &'a Story, parts: Parts, kind: Option<&'static str>) -> Self {
+    fn new(report: &'a Report, story: &'a Story, parts: Parts, kind: Option<&'static str>) -> Self {
         let timeline = &story.timeline;
         let all = parts == Parts::All;
         Connection {
@@ -140,7 +140,7 @@ impl<'a> Connection<'a> {
             opening: timeline.opening.name(),
             outcome: timeline.outcome.name(),
             history: &timeline.history,
-            frames: all.then_some(Frames { trace, timeline }),
+            frames: all.then_some(Frames { report, timeline }),
             changes: all.then(|| timeline.changes.iter().map(|c| Change::new(c, timeline)).collect()),
             findings: story.findings.iter().map(FindingObject::new).collect(),
         }
@@ -161,13 +161,13 @@ impl End {
 
 /// A connection's frames, made one by one as they are written.
 struct Frames<'a> {
-    trace: &'a Trace,
+    report: &'a Report<'a>,
     timeline: &'a Timeline,
 }
 
 impl Serialize for Frames<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.timeline.rows.iter().map(|row| Frame::new(row, self.timeline, self.trace)))
+        serializer.collect_seq(self.timeline.rows.iter().map(|row| Frame::new(row, self.timeline, self.report)))
     }
 }
 
@@ -211,11 +211,11 @@ struct IcmpObject {
 }
 
 impl Frame {
-    fn new(row: &Row, timeline: &Timeline, trace: &Trace) -> Self {
+    fn new(row: &Row, timeline: &Timeline, report: &Report) -> Self {
         let icmp = timeline.rare.get(&row.number()).and_then(|r| r.icmp.as_ref()).filter(|_| row.segment.is_icmp());
         Frame {
             number: row.number(),
-            capture: capture_of(row.number(), trace),
+            capture: report.capture_of(row.number()).map_or(1, |c| c.id),
             time: Seconds(row.segment.time.saturating_sub(timeline.origin)),
             from: row.from.name(),
             flags: if row.segment.flags.has(Flags::ICMP) { Vec::new() } else { row.segment.flags.names() },
@@ -224,23 +224,11 @@ impl Frame {
             length: row.segment.len,
             window: row.window,
             marks: row.marks.iter().map(MarkObject::new).collect(),
-            client: CellObject::new(&row.cells[Side::Client]),
-            server: CellObject::new(&row.cells[Side::Server]),
+            client: CellObject::new(row.cells[Side::Client]),
+            server: CellObject::new(row.cells[Side::Server]),
             icmp: icmp.map(|i| IcmpObject { kind: i.kind, code: i.code, by: i.by.to_string() }),
         }
     }
-}
-
-/// The capture that a frame comes from: frames are numbered through all captures, one after the other.
-fn capture_of(number: FrameNo, trace: &Trace) -> u32 {
-    let mut last = 0;
-    for capture in &trace.captures {
-        last += capture.frames;
-        if number <= last {
-            return capture.id;
-        }
-    }
-    trace.captures.last().map_or(1, |c| c.id)
 }
 
 impl MarkObject {
@@ -250,7 +238,7 @@ impl MarkObject {
 }
 
 impl CellObject {
-    fn new(cell: &Cell) -> Self {
+    fn new(cell: Cell) -> Self {
         let orphan = cell.orphan.filter(|_| cell.state.may_be_orphan());
         CellObject { state: cell.state.name(), certainty: cell.certainty.name(), orphan }
     }

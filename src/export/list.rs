@@ -25,7 +25,7 @@ const COLUMNS: [(&str, bool); 9] = [
 /// Writes a heading and a line for each connection.
 pub fn write<'a>(summaries: impl Iterator<Item = &'a Summary>, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(look);
-    let rows: Vec<(&Summary, [String; 9])> = summaries.map(|s| (s, cells(s, &paint))).collect();
+    let rows: Vec<(&Summary, [String; 9])> = summaries.map(|s| (s, cells(s, paint))).collect();
     let mut widths = COLUMNS.map(|(heading, _)| heading.width());
     for (_, cells) in &rows {
         for (width, cell) in widths.iter_mut().zip(cells) {
@@ -37,7 +37,8 @@ pub fn write<'a>(summaries: impl Iterator<Item = &'a Summary>, look: Look, out: 
         for (i, ((cell, width), (_, right))) in cells.iter().zip(widths).zip(COLUMNS).enumerate() {
             let space = " ".repeat(width - cell.width());
             let gap = if i == 0 { "" } else { "  " };
-            text += &if right { format!("{gap}{space}{cell}") } else { format!("{gap}{cell}{space}") };
+            let (before, after) = if right { (space.as_str(), "") } else { ("", space.as_str()) };
+            text.extend([gap, before, cell, after]);
         }
         text.trim_end().to_owned()
     };
@@ -55,7 +56,7 @@ pub fn write<'a>(summaries: impl Iterator<Item = &'a Summary>, look: Look, out: 
     Ok(())
 }
 
-fn cells(summary: &Summary, paint: &Paint) -> [String; 9] {
+fn cells(summary: &Summary, paint: Paint) -> [String; 9] {
     let worst = summary.worst().map_or_else(String::new, |f| {
         let more = summary.findings.len() - 1;
         let more = if more == 0 { String::new() } else { format!(" +{more}") };

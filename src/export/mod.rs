@@ -3,11 +3,13 @@
 pub mod decimal;
 pub mod findings;
 pub mod json;
+pub mod lexicon;
 pub mod list;
 pub mod paint;
 
 use std::io::{self, Write};
 
+use crate::capture::{CaptureInfo, FrameNo};
 use crate::diagnose::Summary;
 use crate::flow::Trace;
 
@@ -22,6 +24,19 @@ pub struct Report<'a> {
     pub ids: &'a [u32],
     /// How it looks.
     pub look: Look,
+}
+
+impl Report<'_> {
+    /// The capture that a frame comes from: frames are numbered through all captures, one after the other.
+    pub fn capture_of(&self, number: FrameNo) -> Option<&CaptureInfo> {
+        let captures = &self.trace.captures;
+        let mut last: FrameNo = 0;
+        let found = captures.iter().find(|c| {
+            last = last.saturating_add(c.frames);
+            number <= last
+        });
+        found.or(captures.last())
+    }
 }
 
 /// How written text looks.

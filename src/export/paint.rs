@@ -59,12 +59,12 @@ impl Paint {
     }
 
     /// The text, escaped, in ASCII if wanted.
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn text(self, text: &str) -> Cow<'_, str> {
         if self.look.ascii { Cow::Owned(escape::ascii(text)) } else { escape::plain(text) }
     }
 
     /// The text, escaped, in ASCII if wanted, in its style if colours are.
-    pub fn styled(&self, style: Style, text: &str) -> String {
+    pub fn styled(self, style: Style, text: &str) -> String {
         let text = self.text(text);
         if self.look.color && style != Style::Plain && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", style.code())

@@ -237,12 +237,11 @@ impl<'a> Parser<'a> {
             "state" => {
                 let (text, at) = self.word("a state after `state`")?;
                 let name = text.to_ascii_uppercase().replace('-', "_");
-                match STATES.iter().find(|s| s.name == name) {
-                    Some(info) => Ok(Filter::State(ends, info.state)),
-                    None => {
-                        let hint = suggestion(&name, STATES.iter().map(|s| s.name));
-                        Err(self.error(at, format!("`{}` is no TCP state{hint}", plain(text))))
-                    }
+                if let Some(info) = STATES.iter().find(|s| s.name == name) {
+                    Ok(Filter::State(ends, info.state))
+                } else {
+                    let hint = suggestion(&name, STATES.iter().map(|s| s.name));
+                    Err(self.error(at, format!("`{}` is no TCP state{hint}", plain(text))))
                 }
             }
             _ => Err(self.error(at, format!("expected `host`, `net`, `port` or `state`, not `{}`", plain(word)))),
@@ -266,25 +265,22 @@ impl<'a> Parser<'a> {
     fn rule(&mut self) -> Result<Filter, FilterError> {
         let (text, at) = self.word("the id of a rule after `rule`")?;
         let id = text.to_ascii_lowercase();
-        match RULES.iter().find(|r| r.id == id) {
-            Some(rule) => Ok(Filter::Rule(rule.id)),
-            None => {
-                let hint = suggestion(&id, RULES.iter().map(|r| r.id));
-                Err(self.error(at, format!("there is no rule `{}`{hint}; `finwait explain` lists them", plain(text))))
-            }
+        if let Some(rule) = RULES.iter().find(|r| r.id == id) {
+            Ok(Filter::Rule(rule.id))
+        } else {
+            let hint = suggestion(&id, RULES.iter().map(|r| r.id));
+            Err(self.error(at, format!("there is no rule `{}`{hint}; `finwait explain` lists them", plain(text))))
         }
     }
 
     fn outcome(&mut self) -> Result<Filter, FilterError> {
         let (text, at) = self.word("an outcome after `outcome`")?;
         let name = text.to_ascii_lowercase();
-        match OUTCOMES.iter().find(|o| o.name == name) {
-            Some(info) => Ok(Filter::Outcome(info.outcome)),
-            None => {
-                let hint = suggestion(&name, OUTCOMES.iter().map(|o| o.name));
-                Err(self
-                    .error(at, format!("there is no outcome `{}`{hint}; `finwait explain` lists them", plain(text))))
-            }
+        if let Some(info) = OUTCOMES.iter().find(|o| o.name == name) {
+            Ok(Filter::Outcome(info.outcome))
+        } else {
+            let hint = suggestion(&name, OUTCOMES.iter().map(|o| o.name));
+            Err(self.error(at, format!("there is no outcome `{}`{hint}; `finwait explain` lists them", plain(text))))
         }
     }
 }

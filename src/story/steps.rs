@@ -79,10 +79,9 @@ fn dull(timeline: &Timeline, findings: &[Finding], comments: &[(FrameNo, String)
         .rows
         .iter()
         .map(|row| {
-            !row.segment.flags.any(loud)
-                && !row.marks.iter().any(|m| m.mark != Mark::WindowUpdate)
-                && !telling.contains(&row.number())
-                && !(heads_stay && head(row))
+            let tells = telling.contains(&row.number()) || heads_stay && head(row);
+            let marked = row.marks.iter().any(|m| m.mark != Mark::WindowUpdate);
+            !(tells || marked || row.segment.flags.any(loud))
         })
         .collect();
     for change in &timeline.changes {

@@ -1,0 +1,157 @@
+//! The words of everything that has a name: rules, states, marks, outcomes, causes of resets.
+
+use std::io::{self, Write};
+
+use super::Look;
+use super::paint::{Paint, Style};
+use crate::diagnose::{RULES, Rule};
+use crate::tcp::{MARKS, MOVES, MarkInfo, OUTCOMES, OutcomeInfo, RESETS, ResetInfo, STATES, StateInfo};
+
+/// Something that can be looked up.
+#[derive(Debug, Clone, Copy)]
+pub enum Entry {
+    /// A kind of incident.
+    Rule(&'static Rule),
+    /// A TCP state.
+    State(&'static StateInfo),
+    /// A mark on a frame.
+    Mark(&'static MarkInfo),
+    /// How a connection ended.
+    Outcome(&'static OutcomeInfo),
+    /// Why an RST was sent.
+    Reset(&'static ResetInfo),
+}
+
+impl Entry {
+    /// What kind of thing it is, in one word or two.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Entry::Rule(_) => "rule",
+            Entry::State(_) => "state",
+            Entry::Mark(_) => "mark",
+            Entry::Outcome(_) => "outcome",
+            Entry::Reset(_) => "cause of a reset",
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Entry::Rule(rule) => rule.id,
+            Entry::State(state) => state.name,
+            Entry::Mark(mark) => mark.name,
+            Entry::Outcome(outcome) => outcome.name,
+            Entry::Reset(reset) => reset.name,
+        }
+    }
+
+    /// One sentence or title.
+    pub fn what(self) -> &'static str {
+        match self {
+            Entry::Rule(rule) => rule.title,
+            Entry::State(state) => state.what,
+            Entry::Mark(mark) => mark.what,
+            Entry::Outcome(outcome) => outcome.what,
+            Entry::Reset(reset) => reset.what,
+        }
+    }
+}
+
+/// Everything, kind by kind.
+fn entries() -> impl Iterator<Item = Entry> {
+    RULES
+        .iter()
+        .map(|r| Entry::Rule(r))
+        .chain(STATES.iter().map(Entry::State))
+        .chain(MARKS.iter().map(Entry::Mark))
+        .chain(OUTCOMES.iter().map(Entry::Outcome))
+        .chain(RESETS.iter().map(Entry::Reset))
+}
+
+/// All names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    entries().map(Entry::name)
+}
+
+/// Everything of that name, upper or lower case, `-` for `_` or the other way round.
+pub fn find(name: &str) -> Vec<Entry> {
+    let plain = |n: &str| n.to_lowercase().replace('_', "-");
+    let wanted = plain(name);
+    entries().filter(|e| plain(e.name()) == wanted).collect()
+}
+
+/// Writes the names of everything, kind by kind, each with its sentence.
+pub fn index(look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let paint = Paint::new(look);
+    let width = names().map(str::len).max().unwrap_or(0);
+    let mut kind = "";
+    for entry in entries() {
+        if entry.kind() != kind {
+            if !kind.is_empty() {
+                writeln!(out)?;
+            }
+            kind = entry.kind();
+            writeln!(out, "{}", paint.styled(Style::Strong, heading(entry)))?;
+        }
+        writeln!(out, "  {:width$}  {}", entry.name(), paint.text(entry.what()))?;
+    }
+    Ok(())
+}
+
+fn heading(entry: Entry) -> &'static str {
+    match entry {
+        Entry::Rule(_) => "Rules: kinds of incidents",
+        Entry::State(_) => "States of an end",
+        Entry::Mark(_) => "Marks on frames",
+        Entry::Outcome(_) => "Outcomes of connections",
+        Entry::Reset(_) => "Causes of resets",
+    }
+}
+
+/// Writes all words of an entry.
+pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let paint = Paint::new(look);
+    writeln!(out, "{}", paint.styled(Style::Strong, &format!("{} ({})", entry.name(), entry.kind())))?;
+    writeln!(out, "\n{}", paint.text(entry.what()))?;
+    let mut section = |title: &str, lines: &[String]| -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n{}", paint.styled(Style::Strong, title))?;
+        lines.iter().try_for_each(|line| writeln!(out, "  {}", paint.text(line)))
+    };
+    let list = |items: &[&str]| items.iter().map(|i| format!("- {i}")).collect::<Vec<_>>();
+    match entry {
+        Entry::Rule(rule) => {
+            section("What happens", &[rule.what.to_owned()])?;
+            section("Why", &[rule.why.to_owned()])?;
+            let alike: Vec<String> = rule.look_alikes.iter().map(|(name, how)| format!("- {name}: {how}")).collect();
+            section("Not to be mistaken for", &alike)?;
+            section("What to do", &list(rule.next))?;
+            section("Read more", &list(rule.refs))
+        }
+        Entry::State(state) => {
+            section("What this end does", &[state.more.to_owned()])?;
+            let moves = |from: bool| -> Vec<String> {
+                MOVES
+                    .iter()
+                    .filter(|m| if from { m.from } else { m.to } == state.state)
+                    .map(|m| {
+                        format!("{} → {} on {} (RFC 9293 §{})", m.from.name(), m.to.name(), m.on.words(), m.section)
+                    })
+                    .collect()
+            };
+            section("Entered by", &moves(false))?;
+            section("Left by", &moves(true))
+        }
+        Entry::Mark(mark) => {
+            section("In Wireshark", &mark.wireshark.map(str::to_owned).into_iter().collect::<Vec<_>>())?;
+            section("In the lanes", &[mark.glyph.to_owned()])
+        }
+        Entry::Outcome(outcome) => section("Zeek's conn_state", &[outcome.zeek.to_owned()]),
+        Entry::Reset(reset) => section(
+            "The kernel's name (enum sk_rst_reason)",
+            &reset.kernel.map(str::to_owned).into_iter().collect::<Vec<_>>(),
+        ),
+    }
+}
