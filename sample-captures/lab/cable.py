@@ -10,6 +10,7 @@ import collections
 import fcntl
 import os
 import select
+import signal
 import struct
 import sys
 import time
@@ -28,6 +29,7 @@ def tap(namespace):
 
 
 def main(first, second, delay):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the scenario ends the cable
     ends = [tap(first), tap(second)]
     other = {ends[0]: ends[1], ends[1]: ends[0]}
     # Before all else on this machine, or the delay is not fixed.

@@ -206,7 +206,7 @@ class Record:
     def one_end(self, local, remote, events):
         orphan = None  # nobody closed anything yet
         gone = False
-        for number, event in enumerate(events):
+        for event in events:
             if event["what"] == "tcp_send_reset" and event["state"] == "TIME_WAIT" and not gone:
                 self.minisocket_reset(event)
                 gone = True
@@ -228,7 +228,7 @@ class Record:
                 orphan = True
                 self.add(t, local, remote, old, new, "silent", None, "close()", orphan=True)
             elif new == "CLOSED":
-                self.closed(event, events[:number], orphan)
+                self.closed(event, orphan)
             else:
                 why = {
                     "ESTABLISHED": "SYN-ACK received" if old == "SYN_SENT" else "last ACK of the handshake received",
@@ -241,16 +241,18 @@ class Record:
         frames = self.received(local, remote, lambda f: f.time <= t + 1000 and test(f))
         return frames[-1] if frames else None
 
-    def closed(self, event, before, orphan):
+    def closed(self, event, orphan):
         """The tracepoint says CLOSE: the end of the socket, or a minisocket takes over."""
         t, old, local, remote = event["t"], event["old"], event["local"], event["remote"]
 
-        def just(what):
-            return next((e for e in before if e["what"] == what and t - e["t"] < SLACK), None)
-
-        if just("tcp_receive_reset") or (old == "SYN_SENT" and self.cause(local, remote, t, lambda f: f.flags & RST)):
-            rst = self.cause(local, remote, t, lambda f: f.flags & RST)
+        rst = self.cause(local, remote, t, lambda f: f.flags & RST and t - f.time < SLACK)
+        if rst:
             return self.add(t, local, remote, old, "CLOSED", "received", rst, "RST received")
+        reason = next((e["reason"] for e in self.events if e["what"] == "tcp_send_reset"
+                       and (e["local"], e["remote"]) == (local, remote) and abs(e["t"] - t) < SLACK), None)
+        if reason == "TCP_ABORT_ON_DATA":
+            return self.add(t, local, remote, old, "CLOSED", "received", self.cause(local, remote, t),
+                            "data after close(): RST sent")
         if old in ("FIN_WAIT_2", "CLOSING"):
             fin = self.cause(local, remote, t, lambda f: f.flags & FIN)
             last = self.cause(local, remote, t)
@@ -271,13 +273,10 @@ class Record:
                             "ACK of its FIN received")
         rsts = self.sent(local, remote, lambda f: f.flags & RST and abs(f.time - t) < SLACK)
         if rsts:
-            abort = next((e for e in self.events if e["what"] == "tcp_send_reset" and e["local"] == local
-                          and abs(e["t"] - t) < SLACK), None)
             why = {"TCP_ABORT_ON_CLOSE": "close() with unread data: RST sent",
-                   "TCP_ABORT_ON_LINGER": "close() with SO_LINGER 0: RST sent",
-                   "TCP_DISCONNECT_WITH_DATA": "close() with SO_LINGER 0: RST sent"}
+                   "TCP_STATE": "close() with SO_LINGER 0: RST sent"}
             return self.add(t, local, remote, old, "CLOSED", "sent", rsts[0],
-                            why.get(abort and abort["reason"], "RST sent"))
+                            why.get(reason, "RST sent"))
         why = "gave up before an answer" if old == "SYN_SENT" else "the socket vanished without a frame"
         return self.add(t, local, remote, old, "CLOSED", "silent", None, why)
 
@@ -334,7 +333,10 @@ class Record:
                 frame = next((f for f in frames if f.number not in taken), None)
                 row.update(kind="sent", minisock=event["state"] == "TIME_WAIT", reason=event["reason"])
             else:
-                frame = self.cause(local, remote, event["t"], lambda f: f.flags & RST)
+                frame = self.cause(local, remote, event["t"],
+                                   lambda f: f.flags & RST and event["t"] - f.time < SLACK)
+                if frame is None:
+                    continue  # a socket that aborts because of late data runs through the same code
                 row.update(kind="received", minisock=False, reason=None)
             row["frame"] = frame.number if frame else None
             rows.append(row)

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,9 +17,17 @@ from scenarios import SCENARIOS
 
 OUT = os.path.dirname(HERE)
 AT_ONCE = 6  # more of them at once disturb each other's times
+LONGEST = 180  # seconds; a scenario that takes longer hangs
+
+
+def leave(*_):
+    """SIGTERM ends a process as an error does, so that it cleans up."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit(1)
 
 
 def record(name):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; main() ends this one
     function, delay = SCENARIOS[name]
     number = list(SCENARIOS).index(name)
     first_port = 40000 + 100 * number
@@ -80,10 +89,10 @@ def write(name, function, played):
                 row[key] = f"{row[key][0]}:{row[key][1]}"
         return row
 
-    lines = [f' "sample": {json.dumps(name)}', f' "about": {json.dumps(about)}', f' "ends": {json.dumps(ADDRESS)}']
+    lines = [f' "sample": {json.dumps(name)}', f' "about": {json.dumps(about, ensure_ascii=False)}', f' "ends": {json.dumps(ADDRESS)}']
     for key, rows in (("transitions", transitions), ("resets", resets),
                       ("app", [{"t": t, "end": end, "says": says} for t, end, says in sorted(app)])):
-        body = ",\n".join("  " + json.dumps(plain(row)) for row in rows)
+        body = ",\n".join("  " + json.dumps(plain(row), ensure_ascii=False) for row in rows)
         lines.append(f' "{key}": [\n{body}\n ]' if rows else f' "{key}": []')
     with open(f"{OUT}/{name}.kernel.json", "w") as file:
         file.write("{\n" + ",\n".join(lines) + "\n}\n")
@@ -97,6 +106,7 @@ def main(names):
     if unknown:
         print(f"record.sh: no such sample: {' '.join(unknown)} (see record.sh --list)", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, leave)
     names = names or list(SCENARIOS)
     failed = 0
     with tempfile.TemporaryDirectory(prefix="finwait-lab-") as classes:
@@ -105,17 +115,26 @@ def main(names):
                             HERE + "/Orders.java"], check=True, timeout=120)
         os.environ["ORDERS_CLASSES"] = classes
         waiting, running = list(names), {}
-        while waiting or running:
-            while waiting and len(running) < AT_ONCE:
-                name = waiting.pop(0)
-                running[name] = multiprocessing.Process(target=record, args=(name,))
-                running[name].start()
-            time.sleep(0.1)
-            for name in [name for name, process in running.items() if not process.is_alive()]:
-                process = running.pop(name)
-                process.join()
-                failed += process.exitcode != 0
-                print(f"{name}: {'recorded' if process.exitcode == 0 else 'FAILED'}", flush=True)
+        try:
+            while waiting or running:
+                while waiting and len(running) < AT_ONCE:
+                    name = waiting.pop(0)
+                    running[name] = (multiprocessing.Process(target=record, args=(name,)), time.monotonic())
+                    running[name][0].start()
+                time.sleep(0.1)
+                for name, (process, start) in list(running.items()):
+                    if time.monotonic() - start > LONGEST:
+                        process.terminate()
+                        process.join(20)
+                    if not process.is_alive():
+                        del running[name]
+                        failed += process.exitcode != 0
+                        print(f"{name}: {'recorded' if process.exitcode == 0 else 'FAILED'}", flush=True)
+        finally:
+            for process, _ in running.values():
+                process.terminate()
+            for process, _ in running.values():
+                process.join(20)
     return 1 if failed else 0
 
 

@@ -24,4 +24,4 @@ if [ "${1:-}" != --list ]; then
     fi
 fi
 
-exec python3 "$lab/record.py" "$@"
+PYTHONDONTWRITEBYTECODE=1 exec python3 "$lab/record.py" "$@"
