@@ -185,11 +185,10 @@ class Record:
             if END_OF[local[0]] == "server":
                 self.listen(local, remote)
             self.one_end(local, remote, events)
-        for end in ("client", "server"):
-            for syn in (f for f in self.frames[end] if f.source and f.flags & (SYN | ACK) == SYN):
-                # A SYN-ACK whose handshake never ended leaves no event at all.
-                if end == "server" and (syn.target, syn.source) not in by_socket:
-                    self.listen(syn.target, syn.source)
+        # A request whose handshake never ends leaves no event at all.
+        asked = {(f.target, f.source) for f in self.frames["server"] if f.flags & (SYN | ACK) == SYN}
+        for local, remote in sorted(asked - by_socket.keys()):
+            self.listen(local, remote)
         self.transitions.sort(key=lambda row: row["t"])
         self.check_chain()
         return self.transitions
@@ -228,7 +227,7 @@ class Record:
                 orphan = True
                 self.add(t, local, remote, old, new, "silent", None, "close()", orphan=True)
             elif new == "CLOSED":
-                self.closed(event, orphan)
+                self.closed(event)
             else:
                 why = {
                     "ESTABLISHED": "SYN-ACK received" if old == "SYN_SENT" else "last ACK of the handshake received",
@@ -241,10 +240,9 @@ class Record:
         frames = self.received(local, remote, lambda f: f.time <= t + 1000 and test(f))
         return frames[-1] if frames else None
 
-    def closed(self, event, orphan):
+    def closed(self, event):
         """The tracepoint says CLOSE: the end of the socket, or a minisocket takes over."""
         t, old, local, remote = event["t"], event["old"], event["local"], event["remote"]
-
         rst = self.cause(local, remote, t, lambda f: f.flags & RST and t - f.time < SLACK)
         if rst:
             return self.add(t, local, remote, old, "CLOSED", "received", rst, "RST received")
@@ -254,19 +252,12 @@ class Record:
             return self.add(t, local, remote, old, "CLOSED", "received", self.cause(local, remote, t),
                             "data after close(): RST sent")
         if old in ("FIN_WAIT_2", "CLOSING"):
-            fin = self.cause(local, remote, t, lambda f: f.flags & FIN)
-            last = self.cause(local, remote, t)
-            if fin or old == "CLOSING":
-                self.add(t, local, remote, old, "TIME_WAIT", "received", last if old == "CLOSING" else fin,
+            if self.cause(local, remote, t, lambda f: f.flags & FIN):
+                self.add(t, local, remote, old, "TIME_WAIT", "received", self.cause(local, remote, t),
                          "ACK of its FIN received" if old == "CLOSING" else "FIN received", minisock=True)
                 return self.minisocket(local, remote, "TIME_WAIT", t)
-            ours = self.transitions[-1]
-            if ours["why"] == "close()" and ours["frame"] is None:
-                ours["minisock"] = True  # close() of a socket in FIN_WAIT_2
-            elif ours["new"] == "FIN_WAIT_2" and t - ours["t"] < SLACK:
-                ours["minisock"] = True  # the same ACK made FIN_WAIT_2 and, for an orphan, the minisocket
-            else:
-                self.add(t, local, remote, old, old, "silent", None, "a minisocket takes over", True, orphan)
+            # It began with the row before: the ACK that made an orphan's FIN_WAIT_2, or close() in FIN_WAIT_2.
+            self.transitions[-1]["minisock"] = True
             return self.minisocket(local, remote, "FIN_WAIT_2", t)
         if old == "LAST_ACK":
             return self.add(t, local, remote, old, "CLOSED", "received", self.cause(local, remote, t),
@@ -275,8 +266,7 @@ class Record:
         if rsts:
             why = {"TCP_ABORT_ON_CLOSE": "close() with unread data: RST sent",
                    "TCP_STATE": "close() with SO_LINGER 0: RST sent"}
-            return self.add(t, local, remote, old, "CLOSED", "sent", rsts[0],
-                            why.get(reason, "RST sent"))
+            return self.add(t, local, remote, old, "CLOSED", "sent", rsts[0], why.get(reason, "RST sent"))
         why = "gave up before an answer" if old == "SYN_SENT" else "the socket vanished without a frame"
         return self.add(t, local, remote, old, "CLOSED", "silent", None, why)
 
@@ -298,13 +288,8 @@ class Record:
         if state == "TIME_WAIT" and not any(s == "TIME_WAIT" for _, s in seen):
             self.doubts.append(f"the socket table never showed TIME_WAIT of {local}")
         if seen and seen[-1][1] is None:
-            when = seen[-1][0]
-            rst = next(iter(self.received(local, remote, lambda f: f.flags & RST and f.time > since)), None)
-            if rst and abs(when - rst.time) < 100_000_000:
-                self.add(rst.time, local, remote, state, "CLOSED", "received", rst, "RST received", minisock=True)
-            else:
-                self.add(when, local, remote, state, "CLOSED", "silent", None,
-                         "the minisocket's time is over (found gone)", minisock=True)
+            self.add(seen[-1][0], local, remote, state, "CLOSED", "silent", None,
+                     "the socket table no longer has it", minisock=True)
 
     def minisocket_reset(self, event):
         local, remote, t = event["local"], event["remote"], event["t"]

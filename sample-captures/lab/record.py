@@ -42,7 +42,6 @@ def record(name):
     finally:
         pair.close()
     write(name, function, (events, minisockets, frames, app))
-    return name
 
 
 def play(function, pair, trace, work):
@@ -89,7 +88,7 @@ def write(name, function, played):
                 row[key] = f"{row[key][0]}:{row[key][1]}"
         return row
 
-    lines = [f' "sample": {json.dumps(name)}', f' "about": {json.dumps(about, ensure_ascii=False)}', f' "ends": {json.dumps(ADDRESS)}']
+    lines = [f' "sample": {json.dumps(name)}', f' "about": {json.dumps(about)}', f' "ends": {json.dumps(ADDRESS)}']
     for key, rows in (("transitions", transitions), ("resets", resets),
                       ("app", [{"t": t, "end": end, "says": says} for t, end, says in sorted(app)])):
         body = ",\n".join("  " + json.dumps(plain(row), ensure_ascii=False) for row in rows)
