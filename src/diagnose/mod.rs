@@ -1,12 +1,25 @@
 //! Findings: what went wrong on a connection, how that is proven, and what to do.
 
+mod abort;
+mod across;
+mod checklist;
+mod facts;
+mod late;
 mod rules;
+mod run;
+#[cfg(test)]
+mod testing;
+mod timeouts;
 
+pub use facts::Facts;
 pub use rules::RULES;
+pub use run::{judge, run};
+pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching};
 
 use crate::capture::{FrameNo, Nanos};
-use crate::flow::{Endpoint, Pair, Side, Trace};
-use crate::tcp::{Certainty, Opening, Outcome, State, StateSet, Timeline};
+use crate::flow::{Endpoint, Pair, Side};
+use crate::tcp::{Certainty, Opening, Outcome, State, StateSet};
+use crate::wire::Method;
 
 /// How bad it is. Ordered: the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +74,7 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
     /// At one connection.
-    Each(fn(&Timeline, &mut Hits)),
+    Each(fn(&Facts, &mut Hits)),
     /// At the small facts of all connections together.
     All(fn(&[Summary], &mut Hits)),
 }
@@ -157,8 +170,42 @@ pub struct Summary {
     pub request: Option<String>,
     /// Time from the last payload byte of either end to the first FIN, and the end that sent it.
     pub idle_before_fin: Option<(Nanos, Side)>,
+    /// A request that reached its server after the server had said FIN, and was lost.
+    pub lost_request: Option<LostRequest>,
+    /// An end that has the other's FIN and has not closed.
+    pub unclosed: Option<Unclosed>,
     /// Its findings, the worst first.
     pub findings: Vec<Finding>,
+}
+
+/// A request that its server could not take any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostRequest {
+    /// Its first frame.
+    pub frame: FrameNo,
+    /// When it was sent.
+    pub time: Nanos,
+    /// Its first line, if it is clear text.
+    pub line: Option<String>,
+    /// Its method, if it is clear text.
+    pub method: Option<Method>,
+}
+
+/// An end that was told of the other's close and did not close itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unclosed {
+    /// The end that did not close.
+    pub side: Side,
+    /// The other end's FIN.
+    pub fin: FrameNo,
+    /// When it was sent.
+    pub since: Nanos,
+    /// The frame that acknowledges the FIN, and when it was sent.
+    pub acknowledged: Option<(FrameNo, Nanos)>,
+    /// Was that a bare acknowledgement, sent because the application did nothing for a while?
+    pub bare: bool,
+    /// From the FIN to the end of the capture.
+    pub lasted: Nanos,
 }
 
 impl Summary {
@@ -168,7 +215,29 @@ impl Summary {
     }
 }
 
-/// Analyses and judges every connection. `progress` is called with the number of connections done.
-pub fn run(_trace: &Trace, _progress: &(dyn Fn(usize) + Sync)) -> Vec<Summary> {
-    Vec::new()
+impl Finding {
+    /// A finding without lines, as bad as its rule, on the rows `evidence`.
+    fn new(rule: &'static Rule, facts: &Facts, certainty: Certainty, evidence: &[usize], says: String) -> Finding {
+        Finding::on(rule, facts.timeline.flow.id, certainty, facts.numbers(evidence), says)
+    }
+
+    /// The same, on frames of connection `connection`.
+    fn on(rule: &'static Rule, connection: u32, certainty: Certainty, evidence: Vec<FrameNo>, says: String) -> Finding {
+        Finding {
+            rule,
+            or: Vec::new(),
+            severity: rule.severity,
+            connection,
+            side: None,
+            says,
+            evidence,
+            figures: Vec::new(),
+            certainty,
+            proof: Vec::new(),
+            against: Vec::new(),
+            application: Vec::new(),
+            checklist: Vec::new(),
+            advice: Vec::new(),
+        }
+    }
 }

@@ -309,6 +309,8 @@ mod tests {
             last: Pair::default(),
             request: None,
             idle_before_fin: None,
+            lost_request: None,
+            unclosed: None,
             findings: Vec::new(),
         }
     }

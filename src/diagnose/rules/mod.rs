@@ -1,6 +1,56 @@
 //! One file a rule.
 
-use super::Rule;
+mod client_gave_up;
+mod close_race_crossing;
+mod close_wait_leak;
+mod close_with_unread_data;
+mod fin_retransmitted;
+mod half_closed_reuse;
+mod half_open_data_rst;
+mod icmp_unreachable;
+mod keepalive_unanswered;
+mod late_data_to_lingering_close;
+mod linger_zero_abort;
+mod reset_after_close;
+mod reset_unexplained;
+mod simultaneous_close;
+mod syn_no_answer;
+mod syn_refused;
+mod tls_close_notify_reply_rst;
+mod unannounced_close_reuse;
 
-/// All rules, in the order of the catalogue of kinds.
-pub static RULES: &[&Rule] = &[];
+pub use super::checklist::{QUESTION_REPEATED, QUESTION_TIMEOUT};
+pub use half_closed_reuse::lost_request;
+
+use super::{Facts, Hits, Rule};
+
+/// All rules, in the order of the catalogue of kinds: reuse, closing, opening, then those that name what is left.
+pub static RULES: &[&Rule] = &[
+    &half_closed_reuse::RULE,
+    &close_race_crossing::RULE,
+    &unannounced_close_reuse::RULE,
+    &keepalive_unanswered::RULE,
+    &half_open_data_rst::RULE,
+    &close_with_unread_data::RULE,
+    &linger_zero_abort::RULE,
+    &late_data_to_lingering_close::RULE,
+    &tls_close_notify_reply_rst::RULE,
+    &close_wait_leak::RULE,
+    &client_gave_up::RULE,
+    &simultaneous_close::RULE,
+    &fin_retransmitted::RULE,
+    &syn_no_answer::RULE,
+    &syn_refused::RULE,
+    &icmp_unreachable::RULE,
+    &reset_after_close::RULE,
+    &reset_unexplained::RULE,
+];
+
+/// RSTs that no finding so far names. The last rules of the table ask for them.
+fn left(facts: &Facts, hits: &Hits) -> Vec<usize> {
+    let named = |i: &usize| hits.findings.iter().any(|f| f.evidence.binary_search(&facts.number(*i)).is_ok());
+    facts.resets.iter().copied().filter(|i| !named(i)).collect()
+}
+
+#[cfg(test)]
+mod tests;

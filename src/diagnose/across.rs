@@ -1,0 +1,114 @@
+//! The second step of a finding: what the other connections of the same ends tell.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use super::facts::{capital, seconds};
+use super::rules::{QUESTION_REPEATED, QUESTION_TIMEOUT};
+use super::{Line, LostRequest, Summary};
+use crate::capture::Nanos;
+use crate::flow::{Endpoint, Side};
+use crate::wire::Method;
+
+/// A request that is sent again is sent again within this time.
+const RETRY_WITHIN: Nanos = 10_000_000_000;
+/// Idle times that differ less than this come from one timer.
+const SAME_TIMER: Nanos = 1_000_000_000;
+
+/// What is known of the connections to one server.
+#[derive(Default)]
+struct Server {
+    /// Idle time before a FIN of this server, one for each connection that it closed first.
+    idle: Vec<Nanos>,
+}
+
+/// Completes the lines of all findings that ask about other connections.
+pub fn complete(summaries: &mut [Summary]) {
+    if summaries.iter().all(|s| s.lost_request.is_none()) {
+        return;
+    }
+    let mut servers: HashMap<Endpoint, Server> = HashMap::new();
+    let mut attempts: HashMap<(IpAddr, Endpoint), Vec<usize>> = HashMap::new();
+    for (i, s) in summaries.iter().enumerate() {
+        if let Some((idle, Side::Server)) = s.idle_before_fin {
+            servers.entry(s.ends.server).or_default().idle.push(idle);
+        }
+        attempts.entry((s.ends.client.address, s.ends.server)).or_default().push(i);
+    }
+    for i in 0..summaries.len() {
+        let Some(lost) = summaries[i].lost_request.clone() else { continue };
+        let ends = summaries[i].ends;
+        let others = attempts.get(&(ends.client.address, ends.server)).map_or(&[][..], Vec::as_slice);
+        let repeated = repeated(summaries, others, i, &lost);
+        let alike = summaries[i].idle_before_fin.map(|(idle, _)| {
+            let idles = servers.get(&ends.server).map_or(&[][..], |s| s.idle.as_slice());
+            (idles.iter().filter(|other| (*other - idle).abs() < SAME_TIMER).count() as u64, idles.len() as u64)
+        });
+        for finding in &mut summaries[i].findings {
+            for line in &mut finding.checklist {
+                if line.about == QUESTION_REPEATED {
+                    line.clone_from(&repeated);
+                } else if let Some((alike, all)) = alike.filter(|_| line.about == QUESTION_TIMEOUT) {
+                    line.says.push_str(&same_timer(alike, all));
+                }
+            }
+        }
+    }
+}
+
+/// How many connections of the server ended after the same silence?
+fn same_timer(alike: u64, all: u64) -> String {
+    match (alike, all) {
+        (_, 0 | 1) => " It is the only connection in this capture that this server closed first.".to_string(),
+        (3.., _) => format!(
+            " {alike} of the {all} connections that this server closed first ended after the same silence: a timer."
+        ),
+        _ => format!(
+            " {} of the {all} connections that this server closed first ended after this silence.",
+            if alike <= 1 { "Only this one".to_string() } else { alike.to_string() }
+        ),
+    }
+}
+
+/// Was the lost request sent again on a connection that was opened after it?
+fn repeated(summaries: &[Summary], others: &[usize], own: usize, lost: &LostRequest) -> Line {
+    let about = QUESTION_REPEATED.to_string();
+    let after = |s: &&Summary| s.start >= lost.time && s.start - lost.time < RETRY_WITHIN;
+    let later = || others.iter().filter(|&&i| i != own).map(|&i| &summaries[i]).filter(after);
+    let same = lost.line.as_ref().and_then(|line| later().find(|s| s.request.as_ref() == Some(line)));
+    if let Some(s) = same {
+        let delay = seconds((s.start - lost.time) as f64 / 1e9);
+        let says =
+            format!("Yes: connection {} was opened {delay} later and carries the same request. Retry is on.", s.id);
+        return Line { about, says, frames: vec![lost.frame] };
+    }
+    if let Some(s) = later().next() {
+        let delay = seconds((s.start - lost.time) as f64 / 1e9);
+        let says = if lost.line.is_some() && s.request.is_some() {
+            format!("No: connection {} was opened {delay} later, with another request.{}", s.id, allowed(lost.method))
+        } else {
+            format!("Perhaps: connection {} was opened {delay} later; what it carries is not clear text.", s.id)
+        };
+        return Line { about, says, frames: vec![lost.frame] };
+    }
+    let within = seconds(RETRY_WITHIN as f64 / 1e9);
+    let says = format!(
+        "Not in this capture: {} opened no connection to this server within {within}.{}",
+        capital(Side::Client).to_lowercase(),
+        allowed(lost.method)
+    );
+    Line { about, says, frames: Vec::new() }
+}
+
+/// What a missing retry says about the client.
+fn allowed(method: Option<Method>) -> String {
+    match method {
+        Some(m) if m.is_idempotent() => {
+            format!(" {} may be repeated without harm, so retry is off in this client, or it gave up.", m.name())
+        }
+        Some(m) => {
+            format!(" {} must not be repeated blindly (RFC 9110 section 9.2.2), so most clients do not.", m.name())
+        }
+        None => String::new(),
+    }
+}

@@ -1,0 +1,56 @@
+//! A FIN that was sent again.
+
+use super::super::facts::{Facts, capital, seconds};
+use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
+use crate::flow::Side;
+use crate::tcp::Certainty;
+use crate::wire::Flags;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "fin-retransmitted",
+    title: "A FIN had to be sent again",
+    severity: Severity::Warning,
+    what: "One end's FIN was not acknowledged in time, so it was sent again. If a later copy was acknowledged, nothing was lost; \
+           the close only took longer.",
+    why: "The FIN or its acknowledgement was lost, the other end is gone, or (rarely) the FIN was not a valid one.",
+    look_alikes: &[
+        ("fin-wait-1-stuck", "there no copy is ever acknowledged"),
+        ("two connections", "a FIN with another number belongs to another connection on the same ports"),
+    ],
+    next: &["If a copy was acknowledged: nothing.", "If none was: look whether the other host is reachable."],
+    refs: &["RFC 9293 section 3.8.1", "RFC 6298"],
+    sample: "fin-retransmitted",
+    twin: "close-by-client",
+    check: Check::Each(check),
+};
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    for side in Side::BOTH {
+        let own: Vec<usize> = facts.fins.iter().copied().filter(|&i| facts.row(i).from == side).collect();
+        let (Some(&first), Some(&last)) = (own.first(), own.last()) else { continue };
+        let same = own.iter().all(|&i| facts.row(i).end() == facts.row(first).end());
+        if own.len() < 2 || !same {
+            continue;
+        }
+        let taken = facts.acknowledged(first);
+        let span = facts.between(first, last);
+        let outcome = if taken.is_some() { "then it was acknowledged" } else { "and it was never acknowledged" };
+        let says = format!("{} sent its FIN {} times within {}, {outcome}.", capital(side), own.len(), seconds(span));
+        let mut f = Finding::new(&RULE, facts, Certainty::Proven, &own, says);
+        f.severity = if taken.is_some() { Severity::Note } else { Severity::Warning };
+        f.side = Some(side);
+        f.figures.push(("stall", Figure::Seconds(span)));
+        f.figures.push(("fin_count", Figure::Count(own.len() as u64)));
+        f.proof.push(facts.line("The copies carry the same number.", &own));
+        if let Some(taken) = taken {
+            f.proof.push(facts.line("This frame acknowledges it.", &[taken]));
+        } else {
+            f.or.push("fin-wait-1-stuck");
+        }
+        if own.iter().any(|&i| !facts.row(i).segment.flags.has(Flags::ACK)) {
+            f.proof.push(facts.line("A copy has no ACK flag: the other end must drop such a segment.", &own));
+        }
+        hits.findings.push(f);
+    }
+}

@@ -1,0 +1,110 @@
+//! An end that no longer knows the connection.
+
+use super::super::facts::{Facts, capital, has, seconds};
+use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
+use crate::flow::Side;
+use crate::tcp::{Certainty, Mark};
+use crate::wire::Flags;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "half-open-data-rst",
+    title: "Data for a connection that the other end no longer knows",
+    severity: Severity::Problem,
+    what: "The connection was open and nobody had closed it, as far as the frames show. Yet when one end sent data, the other \
+           answered with a reset: it no longer knew the connection. The data was lost.",
+    why: "Usually the other host was restarted or lost the connection (a crash, a failover, an address that moved), or its \
+          close was never seen here. A box on the path that forgot the connection can answer in its name.",
+    look_alikes: &[
+        ("half-closed-reuse", "there the other end had said FIN before"),
+        ("middlebox-idle-rst-on-use", "there a box answers: sooner than a round trip, or with another hop count"),
+        ("close-with-unread-data", "there the reset has an ACK flag and answers no segment"),
+        ("keepalive-answered-by-rst", "there an empty keep-alive probe is answered, not data"),
+    ],
+    next: &[
+        "Look at the other host: was it, or its program, restarted; did an address or a load balancer's target change?",
+        "Capture at the other end too: only that shows whether the reset came from there.",
+        "Turn on keep-alive with a short interval, so that a dead connection is found before it is used.",
+    ],
+    refs: &["RFC 9293 section 3.5.1", "RFC 9293 section 3.5.2"],
+    sample: "half-open-data",
+    twin: "okhttp-half-closed-reuse",
+    check: Check::Each(check),
+};
+
+/// Silence after which a box on the path may have forgotten the connection.
+const LONG_IDLE: f64 = 30.0;
+/// An end that sent the same bytes so often without an answer has probably given up itself.
+const GIVEN_UP: usize = 3;
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    let found = facts.resets.iter().copied().find_map(|reset| {
+        let data = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok())?;
+        fits(facts, data, reset).then_some((data, reset))
+    });
+    if let Some((data, reset)) = found {
+        hits.findings.push(finding(facts, data, reset));
+    }
+}
+
+/// Nobody had closed, both had spoken, and nothing in between is missing.
+fn fits(facts: &Facts, data: usize, reset: usize) -> bool {
+    let gone = facts.row(reset).from;
+    let earlier = &facts.timeline.rows[..reset];
+    let open = !facts.fins.iter().any(|&i| i < reset) && !facts.resets.iter().any(|&i| i < data);
+    // a listener that never took the connection answers its first data by a reset too: that is another kind
+    let spoke = earlier
+        .iter()
+        .any(|r| r.from == gone && super::super::facts::counts(r) && !r.segment.flags.any(Flags::SYN | Flags::RST));
+    let unseen = earlier.iter().any(|r| has(r, Mark::AckLostSegment));
+    let repeats = earlier.iter().filter(|r| r.from == gone && has(r, Mark::Retransmission)).count();
+    facts.is_reply(reset) && open && spoke && !unseen && repeats < GIVEN_UP
+}
+
+fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {
+    let gone = facts.row(reset).from;
+    let before = facts.data_before(data);
+    let idle = before.map(|i| facts.between(i, data));
+    let answer = facts.between(data, reset);
+    let says = format!(
+        "{} sent {} on an open connection{}, and the {} answered with a reset after {}: it no longer knew the connection.",
+        capital(gone.other()),
+        facts.payload(data),
+        idle.map(|idle| format!(", {} after the last payload", seconds(idle))).unwrap_or_default(),
+        gone.name(),
+        seconds(answer)
+    );
+    let rows: Vec<usize> = [data].into_iter().chain(facts.replies(gone, data)).collect();
+    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
+    f.side = Some(gone);
+    if let Some(idle) = idle {
+        f.figures.push(("idle", Figure::Seconds(idle)));
+        if idle >= LONG_IDLE {
+            f.or.push("middlebox-idle-rst-on-use");
+        }
+    }
+    f.or.push("lb-rehash-rst");
+    f.figures.push(("data_to_rst", Figure::Seconds(answer)));
+    f.proof.push(facts.line(
+        "The reset has no ACK flag, and its number is the acknowledgement number of the data: it answers that segment, from \
+         a host without such a connection.",
+        &[data, reset],
+    ));
+    f.proof.push(
+        facts.line(format!("No FIN and no reset of the {} came before it in this capture.", gone.name()), &[reset]),
+    );
+    let says = match facts.rtt() {
+        Some(rtt) if answer < rtt / 2.0 => format!("{} is less than the round trip of {}: a box on the path may have answered.", seconds(answer), seconds(rtt)),
+        _ => "Its hop count is that of its sender's other frames, as far as they were seen; a box on the path that copies it \
+              could not be told from the host."
+            .to_string(),
+    };
+    f.against.push(facts.line(says, &[data, reset]));
+    f.application.push(facts.line(
+        format!("{}'s program gets \"connection reset by peer\" (ECONNRESET) on its next read.", capital(gone.other())),
+        &[reset],
+    ));
+    let host = if gone == Side::Server { facts.timeline.flow.ends.server } else { facts.timeline.flow.ends.client };
+    f.advice.push(format!("Find out what happened to this connection at {host} before frame {}.", facts.number(data)));
+    f
+}

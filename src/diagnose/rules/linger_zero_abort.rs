@@ -1,0 +1,35 @@
+//! A connection that was ended by a reset on purpose.
+
+use super::super::abort::{Likely, abort};
+use super::super::{Check, Facts, Hits, Rule, Severity};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "linger-zero-abort",
+    title: "Ended by a reset instead of a close",
+    severity: Severity::Warning,
+    what: "One end ended a live connection by a reset although nothing was left to read, as far as can be seen. Programs do \
+           this on purpose with the socket option SO_LINGER set to 0: it frees the connection at once and leaves no \
+           TIME_WAIT behind. If the exchange was complete, nothing was lost.",
+    why: "Health checks, load generators, proxies and load balancers often end their connections like this. It is a choice \
+          of that program; an administrator's tool or a dying process can make the same frames.",
+    look_alikes: &[
+        ("close-with-unread-data", "the very same frames; likelier where bytes had come that nothing answered"),
+        ("client-gave-up", "there the client cuts off a request that it still waits for"),
+        ("keepalive-unanswered", "there unanswered keep-alive probes come before the reset"),
+    ],
+    next: &[
+        "If the exchange was complete: nothing. Do not count these resets as errors.",
+        "If responses go missing at the other end: let the program close normally.",
+    ],
+    refs: &["RFC 9293 section 3.10.5", "haproxy/haproxy#3029"],
+    sample: "linger-zero",
+    twin: "close-by-client",
+    check: Check::Each(check),
+};
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    if let Some(abort) = abort(facts).filter(|a| a.likely != Likely::Unread) {
+        hits.findings.push(abort.finding(&RULE, facts));
+    }
+}

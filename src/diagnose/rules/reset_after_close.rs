@@ -1,0 +1,74 @@
+//! A late reset after a close, of which nothing else makes an incident.
+
+use super::super::facts::{Facts, capital, count, seconds};
+use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
+use crate::flow::Side;
+use crate::tcp::Certainty;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "reset-after-close",
+    title: "Reset after the close",
+    severity: Severity::Warning,
+    what: "One end had closed, and its kernel had forgotten the connection or kept only a remnant of it. What still came from the \
+           other end was answered by resets. Where only a FIN or an acknowledgement was answered, nothing was lost.",
+    why: "A kernel keeps a closed connection for a limited time (on Linux 60 s), for as many connections as it has room for, or \
+          not at all if the program said so. After that it answers by a reset.",
+    look_alikes: &[
+        ("half-closed-reuse", "there a request is lost"),
+        ("client-gave-up", "there an answer is lost that the client had asked for"),
+        ("tls-close-notify-reply-rst", "there a TLS goodbye is answered"),
+    ],
+    next: &[
+        "If only a FIN was answered: nothing.",
+        "If data was answered: find out whether anybody missed it (a download that the client stopped, an upload that the server \
+         cut short).",
+    ],
+    refs: &["RFC 9293 section 3.5.2", "RFC 9293 section 3.6"],
+    sample: "reset-after-close",
+    twin: "close-by-client",
+    check: Check::Each(check),
+};
+
+/// Resets beyond this many add nothing to the evidence.
+const ENOUGH: usize = 40;
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    for side in Side::BOTH {
+        let Some(fin) = facts.fin(side) else { continue };
+        let left = super::left(facts, hits);
+        let late: Vec<(usize, usize)> = left
+            .into_iter()
+            .filter(|&i| i > fin && facts.row(i).from == side)
+            .filter_map(|i| facts.answers(i).map(|to| (to, i)))
+            .take(ENOUGH)
+            .collect();
+        let Some(&(to, reset)) = late.first() else { continue };
+        let lost: u64 = late.iter().map(|&(to, _)| u64::from(facts.row(to).segment.len)).sum();
+        let gap = facts.between(fin, to).max(0.0);
+        let what = if lost > 0 { facts.payload(to) } else { "the other end's FIN or acknowledgement".to_string() };
+        let says = format!(
+            "{} had closed {} before, and answered {what} by {}{}.",
+            capital(side),
+            seconds(gap),
+            count(late.len() as u64, "reset", "resets"),
+            if lost > 0 { "" } else { "; nothing was lost" }
+        );
+        let rows: Vec<usize> = [fin].into_iter().chain(late.iter().flat_map(|&(to, reset)| [to, reset])).collect();
+        let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
+        f.severity = if lost > 0 { Severity::Warning } else { Severity::Note };
+        f.side = Some(side);
+        f.figures.push(("fin_to_data", Figure::Seconds(gap)));
+        f.figures.push(("lost_bytes", Figure::Bytes(lost)));
+        f.proof.push(facts.line(format!("The {}'s FIN.", side.name()), &[fin]));
+        f.proof.push(facts.line(
+            "Each reset answers one segment: its number is that segment's acknowledgement number.",
+            &[to, reset],
+        ));
+        f.against.push(facts.line(
+            "Which remnant answered (a closed connection in FIN_WAIT_2, or none any more) the frames do not tell.",
+            &[reset],
+        ));
+        hits.findings.push(f);
+    }
+}

@@ -1,0 +1,322 @@
+//! Each rule on frames that make it fire, and on look-alikes that must not.
+
+use super::super::testing::{EXCHANGE, judged, verdicts};
+use super::super::{Figure, Finding};
+use super::RULES;
+
+#[test]
+fn every_rule_has_its_file_and_its_words() {
+    for rule in RULES {
+        let file = format!("{}/src/diagnose/rules/{}.rs", env!("CARGO_MANIFEST_DIR"), rule.id.replace('-', "_"));
+        assert!(std::path::Path::new(&file).exists(), "{} has no file of its name", rule.id);
+        for words in [rule.title, rule.what, rule.why, rule.sample, rule.twin] {
+            assert!(!words.is_empty(), "{} has no words", rule.id);
+        }
+        assert!(!rule.next.is_empty() && !rule.look_alikes.is_empty() && !rule.refs.is_empty(), "{}", rule.id);
+        assert!(rule.what.ends_with('.') && rule.why.ends_with('.'), "{}", rule.id);
+        assert_ne!(rule.sample, rule.twin, "{}", rule.id);
+    }
+    let files = std::fs::read_dir(format!("{}/src/diagnose/rules", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    assert_eq!(files.count(), RULES.len() + 2, "a file of rules/ is not in RULES");
+}
+
+fn after_exchange(rest: &str) -> Vec<String> {
+    verdicts(&format!("{EXCHANGE}\n{rest}"))
+}
+
+fn figure(f: &Finding, name: &str) -> f64 {
+    match f.figures.iter().find(|(n, _)| *n == name).map(|(_, figure)| *figure) {
+        Some(Figure::Seconds(s)) => s,
+        Some(Figure::Bytes(n) | Figure::Count(n)) => n as f64,
+        None => f64::NAN,
+    }
+}
+
+#[test]
+fn a_plain_close_is_no_incident() {
+    let close = "
+        1.0 C F. 301 901 0
+        1.001 S F. 901 302 0
+        1.001 C . 302 902 0";
+    assert_eq!(after_exchange(close), [""; 0]);
+}
+
+const REUSE: &str = "
+    10.012 S F. 901 301 0
+    10.052 C . 301 902 0
+    12.000 C P. 301 902 300 get
+    12.001 C F. 601 902 0
+    12.002 S R 902 - 0
+    12.002 S R 902 - 0";
+
+#[test]
+fn reuse_of_a_closed_connection() {
+    let found = judged(&format!("{EXCHANGE}{REUSE}"), 0.0);
+    assert_eq!(verdicts(&format!("{EXCHANGE}{REUSE}")), ["half-closed-reuse problem proven [7, 9, 10, 11, 12]"]);
+    let f = &found[0];
+    assert!((figure(f, "idle_before_fin") - 10.0).abs() < 1e-9);
+    assert!((figure(f, "fin_to_data") - 1.988).abs() < 1e-9);
+    assert!((figure(f, "data_to_rst") - 0.002).abs() < 1e-9);
+    assert_eq!(
+        f.advice,
+        ["Set the client's idle timeout below 10.0 s, say 8 s, since the server closes after 10.0 s."]
+    );
+    assert_eq!(f.checklist.len(), 7);
+    assert_eq!(f.checklist[4].says, "GET /a (300 bytes).");
+    assert!(
+        f.checklist[1].says.contains("Reset 11 answers the data of frame 9. Reset 12 answers the FIN"),
+        "{}",
+        f.checklist[1].says
+    );
+    assert!(f.checklist[6].says.contains("before the reset: it had read EOF"));
+}
+
+#[test]
+fn reuse_says_which_remnant_it_assumes() {
+    let late = REUSE.replace("12.0", "112.0");
+    let found = judged(&format!("{EXCHANGE}{late}"), 0.0);
+    assert!(found[0].against[0].says.contains("forgotten"), "{}", found[0].against[0].says);
+    let found = judged(&format!("{EXCHANGE}{REUSE}"), 0.0);
+    assert!(found[0].against[0].says.contains("still held"));
+}
+
+#[test]
+fn a_windows_server_sets_ack_on_its_answer() {
+    let reuse = "
+        10.012 S F. 901 301 0
+        10.052 C . 301 902 0
+        12.000 C P. 301 902 300 get
+        12.002 S R. 902 601 0";
+    assert_eq!(after_exchange(reuse), ["half-closed-reuse problem inferred [7, 9, 10]"]);
+}
+
+#[test]
+fn a_request_that_crosses_the_fin_is_a_race() {
+    let at_server = "
+        5.012 S F. 901 301 0
+        5.013 C P. 301 901 300 get
+        5.0131 S R 901 - 0";
+    assert_eq!(after_exchange(at_server), ["close-race-crossing problem proven [7, 8, 9]"]);
+    let at_client = "
+        5.011 C P. 301 901 300 get
+        5.013 S F. 901 301 0
+        5.0131 C . 601 902 0
+        5.014 S R 901 - 0
+        5.015 S R 902 - 0";
+    assert_eq!(after_exchange(at_client), ["close-race-crossing problem proven [7, 8, 10, 11]"]);
+}
+
+#[test]
+fn a_close_right_after_the_response() {
+    let close = "
+        0.013 S F. 901 301 0
+        0.014 C . 301 902 0
+        0.020 C P. 301 902 300 get
+        0.021 S R 902 - 0";
+    assert_eq!(after_exchange(close), ["unannounced-close-reuse problem proven [7, 9, 10]"]);
+}
+
+#[test]
+fn the_rest_of_an_upload_is_no_new_request() {
+    let upload = "
+        0.0 C S 0 - 0
+        0.001 S S. 0 1 0
+        0.001 C . 1 1 0
+        0.002 C P. 1 1 1000 post
+        0.003 S . 1 1001 0
+        0.003 C P. 1001 1 1000
+        0.004 S P. 1 1001 100 ok
+        0.004 S F. 101 1001 0
+        0.006 C P. 2001 102 1000
+        0.007 S R 1 - 0
+        0.008 S R 102 - 0";
+    let found = verdicts(upload);
+    assert!(found.iter().all(|f| !f.contains("problem")), "{found:?}");
+}
+
+#[test]
+fn data_taken_by_a_lingering_close() {
+    let taken = "
+        2.012 S F. 901 301 0
+        2.050 C . 301 902 0
+        3.000 C P. 301 902 300 get
+        3.040 S . 902 601 0";
+    assert_eq!(after_exchange(taken), ["late-data-to-lingering-close problem proven [7, 9, 10]"]);
+}
+
+#[test]
+fn streaming_to_a_half_closed_client_is_healthy() {
+    let stream = "
+        0.013 C F. 301 901 0
+        0.014 S . 901 302 0
+        1.0 S P. 901 302 1000
+        1.001 C . 302 1901 0
+        2.0 S F. 1901 302 0
+        2.001 C . 302 1902 0";
+    assert_eq!(after_exchange(stream), [""; 0]);
+}
+
+#[test]
+fn a_tls_goodbye_is_harmless() {
+    let goodbye = |kind: &str| {
+        verdicts(&format!(
+            "0.0 C S 0 - 0
+            0.02 S S. 0 1 0
+            0.02 C . 1 1 0
+            0.03 C P. 1 1 500 tls
+            0.05 S P. 1 501 2000 tls
+            1.05 S P. 2001 501 31 {kind}
+            1.051 S F. 2032 501 0
+            1.052 C P. 501 2033 31 {kind}
+            1.053 C F. 532 2033 0
+            1.072 S R 2033 - 0
+            1.072 S R 2033 - 0"
+        ))
+    };
+    assert_eq!(goodbye("alert"), ["tls-close-notify-reply-rst note proven [7, 8, 9, 10, 11]"]);
+    assert_eq!(goodbye("tls"), ["tls-close-notify-reply-rst note inferred [7, 8, 9, 10, 11]"]);
+}
+
+#[test]
+fn a_client_that_stops_waiting() {
+    let late = "
+        2.0 C P. 301 901 300 get
+        2.001 S . 901 601 0
+        5.0 C F. 601 901 0
+        5.04 S . 901 602 0
+        6.0 S P. 901 602 500 ok
+        6.001 C R 602 - 0";
+    assert_eq!(after_exchange(late), ["client-gave-up problem proven [7, 9, 11, 12]"]);
+    let cut = "
+        2.0 C P. 301 901 300 get
+        2.001 S . 901 601 0
+        5.0 C R. 601 901 0";
+    assert_eq!(after_exchange(cut), ["client-gave-up problem proven [7, 9]"]);
+}
+
+#[test]
+fn end_of_file_handling_is_not_giving_up() {
+    let eof = "
+        2.0 C P. 301 901 300 get
+        2.001 S F. 901 601 0
+        3.5 C F. 601 902 0
+        3.501 S . 902 602 0";
+    assert_eq!(after_exchange(eof), [""; 0]);
+}
+
+#[test]
+fn an_answered_request_is_not_given_up() {
+    let answered = "
+        2.0 C P. 301 901 300 get
+        4.0 S P. 901 601 500 ok
+        4.001 C F. 601 1401 0
+        4.002 S F. 1401 602 0
+        4.003 C . 602 1402 0";
+    assert_eq!(after_exchange(answered), [""; 0]);
+}
+
+#[test]
+fn aborts_by_what_came_before() {
+    let unread = "
+        2.0 C P. 301 901 300 post
+        2.001 S . 901 601 0
+        2.1 S R. 901 601 0";
+    assert_eq!(after_exchange(unread), ["close-with-unread-data problem inferred [7, 9]"]);
+    assert_eq!(after_exchange("1.0 C R. 301 901 0"), ["linger-zero-abort note assumed [5, 7]"]);
+    let found = judged(&format!("{EXCHANGE}{unread}"), 0.0);
+    assert_eq!(found[0].or, ["linger-zero-abort", "process-died"]);
+}
+
+#[test]
+fn an_abort_of_an_unused_connection() {
+    let probe = "
+        0.0 C S 0 - 0
+        0.001 S S. 0 1 0
+        0.002 C R. 1 1 0";
+    assert_eq!(verdicts(probe), ["linger-zero-abort note assumed [3]"]);
+}
+
+#[test]
+fn refused_and_unanswered() {
+    let refused = "
+        0.0 C S 0 - 0
+        0.001 S R. 0 1 0";
+    assert_eq!(verdicts(refused), ["syn-refused problem proven [1, 2]"]);
+    let unanswered = "
+        0.0 C S 0 - 0
+        1.0 C S 0 - 0
+        3.0 C S 0 - 0";
+    assert_eq!(verdicts(unanswered), ["syn-no-answer problem proven [1, 2, 3]"]);
+    let answered_late = "
+        0.0 C S 0 - 0
+        1.0 C S 0 - 0
+        1.001 S S. 0 1 0
+        1.001 C . 1 1 0";
+    assert_eq!(verdicts(answered_late), [""; 0]);
+    let one_direction = "
+        0.0 C S 0 - 0
+        0.001 C . 1 1 0
+        0.002 C P. 1 1 100 get";
+    assert_eq!(verdicts(one_direction), [""; 0]);
+}
+
+#[test]
+fn data_for_an_end_that_forgot() {
+    let forgot = "
+        9.0 C P. 301 901 300 get
+        9.001 S R 901 - 0";
+    assert_eq!(after_exchange(forgot), ["half-open-data-rst problem inferred [7, 8]"]);
+    let other_hop_count = "
+        9.0 C P. 301 901 300 get
+        9.001 S R 901 - 0 ttl=50";
+    assert_eq!(after_exchange(other_hop_count), [""; 0]);
+}
+
+#[test]
+fn crossing_fins() {
+    let crossing = "
+        1.0 C F. 301 901 0
+        1.001 S F. 901 301 0
+        1.002 C . 302 902 0
+        1.003 S . 902 302 0";
+    assert_eq!(after_exchange(crossing), ["simultaneous-close note proven [7, 8]"]);
+}
+
+#[test]
+fn probes_that_run_out() {
+    let probes = "
+        60.0 C . 300 901 0
+        75.0 C . 300 901 0
+        90.0 C . 300 901 0
+        105.0 C R. 301 901 0";
+    assert_eq!(after_exchange(probes), ["keepalive-unanswered problem proven [7, 8, 9, 10]"]);
+}
+
+#[test]
+fn a_reset_that_only_answers_a_fin_loses_nothing() {
+    let late_fin = "
+        2.0 S F. 901 301 0
+        2.04 C . 301 902 0
+        72.0 C F. 301 902 0
+        72.001 S R 902 - 0";
+    assert_eq!(after_exchange(late_fin), ["reset-after-close note inferred [7, 9, 10]"]);
+}
+
+#[test]
+fn a_repeated_fin() {
+    let again = "
+        1.0 C F. 301 901 0
+        1.25 C F. 301 901 0
+        1.251 S . 901 302 0
+        1.252 S F. 901 302 0
+        1.253 C . 302 902 0";
+    assert_eq!(after_exchange(again), ["fin-retransmitted note proven [7, 8]"]);
+}
+
+#[test]
+fn midstream_resets_stay_unexplained() {
+    let midstream = "
+        0.0 C P. 1 1 300 get
+        0.001 S R 1 - 0";
+    assert_eq!(verdicts(midstream), ["reset-unexplained warning assumed [1, 2]"]);
+}
