@@ -53,7 +53,7 @@ fn with_lanes(text: &str) -> String {
     for (i, line) in lines.iter().enumerate() {
         match rows.get(&i) {
             Some(row) => {
-                let right = format!("{:<22} {:<22} {}", cell(&row.cells.client), cell(&row.cells.server), marks(row));
+                let right = format!("{:<22} {:<22} {}", cell(row.cells.client), cell(row.cells.server), marks(row));
                 writeln!(out, "{:<58}| {}", line.split('|').next().unwrap().trim_end(), right.trim_end()).unwrap();
             }
             None => writeln!(out, "{line}").unwrap(),
@@ -62,7 +62,7 @@ fn with_lanes(text: &str) -> String {
     out
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: Cell) -> String {
     let doubt = match cell.certainty {
         Certainty::Proven => "",
         Certainty::Inferred => "?",

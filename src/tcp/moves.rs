@@ -15,13 +15,18 @@ struct Machine {
     pending: Vec<Option<usize>>,
     /// It may have been sent what is not in the capture: see [`blind`].
     blind: bool,
+    /// It may have sent a FIN that is not in the capture.
+    doubt: bool,
 }
 
 impl Machine {
     fn certainty(&self, row: usize) -> Certainty {
         if self.assumed {
             Certainty::Assumed
-        } else if !self.blind && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row)) {
+        } else if self.state == State::Closing {
+            // the peer's FIN and its ACK of ours may have overtaken each other
+            Certainty::Inferred
+        } else if !self.blind && !self.doubt && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row)) {
             Certainty::Proven
         } else {
             Certainty::Inferred
@@ -58,11 +63,13 @@ fn initial(rows: &[Row], side: Side) -> (State, bool) {
 
 fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happening], changes: &mut Vec<StateChange>) {
     let (state, assumed) = initial(rows, side);
-    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false };
+    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false };
     let mut next = happenings.iter().peekable();
     let blind = blind(rows, reading, side);
+    let doubtful = doubtful(rows, reading, side);
     for row in 0..rows.len() {
         machine.blind |= blind == Some(row);
+        machine.doubt = doubtful[row] && !has_sent_fin(machine.state);
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
@@ -93,7 +100,9 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
             let Some(to) = to else { continue };
             machine.state = to;
             machine.assumed |= h.assumed;
-            machine.pending.push(h.certain);
+            // a FIN that was sent before, unseen, may have crossed the other end's
+            let crossed = h.on == Event::SentFin && from == State::CloseWait && machine.doubt;
+            machine.pending.push(h.certain.filter(|_| !crossed));
             let certainty = match h.certain {
                 _ if machine.assumed => Certainty::Assumed,
                 Some(_) if !machine.blind && machine.pending.iter().all(Option::is_some) => Certainty::Proven,
@@ -103,18 +112,53 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
             let (row, cause) = (row as u32, rows[h.cause].number());
             changes.push(StateChange { side, from, to, on: h.on, row, cause, certainty, proof });
         }
+        machine.doubt &= !has_sent_fin(machine.state) && machine.state != State::Closed;
         let cell = &mut rows[row].cells[side];
         cell.state = machine.state;
         cell.certainty = machine.certainty(row);
     }
 }
 
-/// The row from which on the end acknowledges bytes that are not in the capture, and after which the capture has none of
-/// the other end's: a FIN may have been among them.
+/// The rows at which the end may already have sent a FIN that is not in the capture.
+fn doubtful(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
+    let mut out = vec![false; rows.len()];
+    let mut doubt = false;
+    let mut last = None;
+    let mut highest = None;
+    for &row in &reading.own[side] {
+        // a bare ACK carries the next number: by then no FIN had been sent, unless something beyond the bytes that
+        // are in the capture
+        let spans = rows[row].segment.span() > 0;
+        let clear = !spans && rows[row].ack.is_some() && highest == Some(rows[row].seq);
+        if spans {
+            highest = highest.max(Some(rows[row].end()));
+        }
+        // what is missing was sent some time after the end's last frame
+        let from = last.map_or(0, |last: usize| last + 1);
+        let before = !clear && (doubt || reading.unseen[row]);
+        out[from..row].fill(before);
+        doubt = before;
+        out[row] = doubt;
+        last = Some(row);
+    }
+    out[last.map_or(0, |last| last + 1)..].fill(doubt);
+    out
+}
+
+fn has_sent_fin(state: State) -> bool {
+    state.may_be_orphan() || state == State::TimeWait
+}
+
+/// The row from which on the capture lacks what the end was sent: it acknowledges bytes after which the capture has none
+/// of the other end's, so that a FIN may have been among them; or nothing of the other end is there to acknowledge its own
+/// FIN.
 fn blind(rows: &[Row], reading: &Reading, side: Side) -> Option<usize> {
     let highest = reading.known.last().and_then(|known| known[side.other()].highest);
+    let silent = reading.own[side.other()].is_empty();
     let mut own = reading.own[side].iter().copied();
-    own.find(|r| rows[*r].ack.is_some_and(|ack| ack > highest.unwrap_or(1)))
+    own.find(|r| {
+        silent && rows[*r].segment.flags.has(Flags::FIN) || rows[*r].ack.is_some_and(|ack| ack > highest.unwrap_or(1))
+    })
 }
 
 /// Does the end take it, in its state? Only RSTs are refused.
@@ -152,6 +196,10 @@ fn accepts_reset(rows: &[Row], reading: &Reading, state: State, h: &Happening) -
     let expected = [known[h.side].acked, known[rst.from].reach, known[rst.from].highest];
     if expected.iter().all(Option::is_none) {
         return true;
+    }
+    if state == State::SynReceived {
+        // a request is dropped by any RST in its window (`tcp_check_req()`)
+        return (1..1 << 16).contains(&rst.seq);
     }
     let one_below = matches!(state, State::CloseWait | State::LastAck | State::Closing);
     expected.iter().flatten().any(|next| rst.seq == *next || one_below && rst.seq + 1 == *next)

@@ -32,6 +32,8 @@ pub(super) struct Reading {
     pub injected: Vec<bool>,
     /// Was it sent before a frame of its sender's that stands above it? What it lacks was not lacking any more.
     pub overtaken: Vec<bool>,
+    /// May its sender have sent something before it, after its last frame above, that is not in the capture?
+    pub unseen: Vec<bool>,
     /// What both ends have said up to and with the row.
     pub known: Vec<Pair<Known>>,
     /// Rows of each end that count, in order.
@@ -56,7 +58,16 @@ impl Reading {
         for (i, r) in rows.iter().enumerate().filter(|(i, _)| counts[*i]) {
             own[r.from].push(i);
         }
-        Reading { known: known(rows, &counts), overtaken: overtaken(rows), counts, injected, own, rtt, crossing }
+        Reading {
+            known: known(rows, &counts),
+            overtaken: overtaken(rows),
+            unseen: unseen(rows, &counts),
+            counts,
+            injected,
+            own,
+            rtt,
+            crossing,
+        }
     }
 
     /// Rows of `side` that count and come after `row`.
@@ -131,6 +142,43 @@ fn overtaken(rows: &[Row]) -> Vec<bool> {
                 last[r.from] = Some(id);
             }
             behind
+        })
+        .collect()
+}
+
+/// Where the capture may lack frames of the sender's: its IPv4 identifications jump, or its sequence numbers do not go on
+/// where they stood and no identification shows that nothing came between.
+fn unseen(rows: &[Row], counts: &[bool]) -> Vec<bool> {
+    let mut last: Pair<Option<(u16, u32)>> = Pair::default();
+    let mut next: Pair<Option<i64>> = Pair::default();
+    // the other end sent bytes again: it may have missed what this one sent
+    let mut missed: Pair<bool> = Pair::default();
+    rows.iter()
+        .zip(counts)
+        .map(|(r, counts)| {
+            if !counts || r.segment.flags.has(Flags::RST) {
+                return false;
+            }
+            let (s, from) = (&r.segment, r.from);
+            let beyond = next[from].is_some_and(|next| r.seq > next);
+            let astray = s.span() > 0 && next[from].is_some_and(|next| next != r.seq);
+            let step = last[from].filter(|_| s.ip_id != 0).map(|(id, len)| {
+                // a frame that was offloaded counts as several: as one for each segment of at least 536 bytes
+                (s.ip_id.wrapping_sub(id), 1 + (len.saturating_sub(1) / 536) as u16)
+            });
+            if s.ip_id != 0 {
+                last[from] = Some((s.ip_id, s.len));
+            }
+            let repeats = s.span() > 0 && next[from].is_some_and(|next| r.end() <= next);
+            missed[from.other()] |= repeats;
+            let missed = std::mem::take(&mut missed[from]);
+            next[from] = next[from].max(Some(r.end()));
+            beyond
+                || match step {
+                    Some((step, most)) if step > most => true,
+                    Some((_, 1)) => false,
+                    _ => astray || missed,
+                }
         })
         .collect()
 }

@@ -342,14 +342,20 @@ impl End<'_> {
         }
         let proves = |r: usize| self.ack_covers(r, end);
         let denies = |r: usize| self.rows[r].ack.is_some_and(|ack| ack < end);
-        self.arrival(&carriers, proves, denies)
-            .or_else(|| self.own().find(|r| *r > fin && proves(*r) && carriers.is_empty()).map(Self::shown_by))
+        let mut at = self.arrival(&carriers, proves, denies);
+        if let Some(Arrival { certain: Some(certain), proof: Some(proof), .. }) = &mut at {
+            // nor is it certain before the last copy of any byte below it had come
+            let below = |r: &usize| self.rows[*r].segment.span() > 0 && self.rows[*r].end() <= end;
+            *certain = self.peers().take_while(|r| r < proof).filter(below).last().unwrap_or(0).max(*certain);
+        }
+        at.or_else(|| self.own().find(|r| *r > fin && proves(*r) && carriers.is_empty()).map(Self::shown_by))
     }
 
     /// RSTs that this end sent or was sent, and ICMP errors about its SYN.
     fn resets_and_errors(&self, out: &mut Vec<Happening>) {
         // of an end that says nothing else, midstream, an RST may be anybody's
-        let known = self.rows[0].segment.flags.has(Flags::SYN) || self.own().any(|r| !self.flags(r).has(Flags::RST));
+        let opening = self.rows.first().is_some_and(|r| r.segment.flags.has(Flags::SYN));
+        let known = opening || self.own().any(|r| !self.flags(r).has(Flags::RST));
         for row in self.own().filter(|r| self.flags(*r).has(Flags::RST)) {
             out.push(Happening { certain: known.then_some(row), ..self.sent(Event::SentRst, row) });
         }

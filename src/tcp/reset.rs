@@ -174,7 +174,8 @@ fn refuses(rows: &[Row], rst: usize, sent_synack: bool) -> Option<usize> {
 }
 
 /// The segment that an RST without ACK answers: the earliest unanswered one of the other end that carries the RST's
-/// number as its acknowledgement and that the RST's sender has not acknowledged; else the latest bare ACK that does.
+/// number as its acknowledgement and that the RST's sender has not acknowledged; else the latest bare ACK since
+/// its sender last said anything else.
 fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>) -> Option<usize> {
     let r = &rows[rst];
     let start = rst.saturating_sub(LOOK_BACK);
@@ -192,11 +193,13 @@ fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>) -> 
             s.from == rows[i].from && s.seq == rows[i].seq && s.end() == rows[i].end() && !answered[i + 1 + k]
         })
     };
+    let live = |s: &Row| s.from == r.from && !s.segment.flags.any(Flags::RST | Flags::ICMP | Flags::DUPLICATE);
+    let silent_from = rows[start..rst].iter().rposition(live).map_or(start, |last| start + last);
     (start..rst)
         .filter(fits)
         .filter(unacknowledged)
         .find(|i| !copied(*i))
-        .or_else(|| (start..rst).rev().find(|i| fits(i) && !unacknowledged(i)))
+        .or_else(|| (silent_from..rst).rev().find(|i| fits(i) && rows[*i].segment.span() == 0))
 }
 
 #[cfg(test)]
