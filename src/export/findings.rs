@@ -44,7 +44,8 @@ fn summary(counts: [usize; 3], with: usize, all: usize) -> String {
     format!("{} on {with} of {}", found.join(", "), count(all, "connection"))
 }
 
-fn block(report: &Report, story: &Story, finding: &Finding, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the block of one finding.
+pub fn block(report: &Report, story: &Story, finding: &Finding, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     let head = format!("{}[{}]", finding.severity.name(), finding.rule.id);
     let style = Style::of(finding.severity);
     writeln!(out, "{}: {}", paint.styled(style, &head), paint.styled(Style::Strong, &finding.says))?;
@@ -54,8 +55,8 @@ fn block(report: &Report, story: &Story, finding: &Finding, paint: Paint, out: &
     let ends = story.timeline.flow.ends;
     let file = evidence.first().and_then(|n| report.capture_of(*n)).map_or("", |c| c.name.as_str());
     let place = format!("{file}, connection {}, {} → {}", story.timeline.flow.id, ends.client, ends.server);
-    let dashes = "-".repeat(margin + 1);
-    writeln!(out, "{} {}", paint.styled(Style::Dim, &format!("{dashes}>")), paint.text(&place))?;
+    let arrow = format!("{:>width$}", "-->", width = margin + 3);
+    writeln!(out, "{} {}", paint.styled(Style::Dim, &arrow), paint.text(&place))?;
     writeln!(out, "{}", gutter(""))?;
     for [number, time, direction, label, remark] in aligned(frames(story, evidence)) {
         let text = format!("{time}  {direction}  {label}");
@@ -107,7 +108,7 @@ fn aligned(mut rows: Vec<[String; 5]>) -> Vec<[String; 5]> {
 fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut out = vec![("note", certainty(finding))];
     out.extend(finding.proof.iter().map(|l| ("note", line(l))));
-    out.extend(finding.against.iter().map(|l| ("note", format!("but {}", line(l)))));
+    out.extend(finding.against.iter().map(|l| ("note", format!("not shown: {}", line(l)))));
     out.extend(finding.application.iter().map(|l| ("note", format!("the application: {}", line(l)))));
     let help = finding.advice.iter().cloned().chain(finding.rule.next.iter().map(|s| (*s).to_owned()));
     out.extend(help.map(|text| ("help", text)));
@@ -127,12 +128,19 @@ pub fn certainty(finding: &Finding) -> String {
 
 /// A line with its subject and its frames.
 pub fn line(line: &Line) -> String {
-    let about = if line.about.is_empty() { String::new() } else { format!("{}: ", line.about) };
+    let about = match line.about.as_str() {
+        "" => String::new(),
+        question if question.ends_with('?') => format!("{question} "),
+        subject => format!("{subject}: "),
+    };
     let frames: Vec<String> = line.frames.iter().map(ToString::to_string).collect();
     let frames = match frames.len() {
         0 => String::new(),
         1 => format!(" (frame {})", frames[0]),
         _ => format!(" (frames {})", frames.join(", ")),
     };
-    format!("{about}{}{frames}", line.says)
+    if frames.is_empty() {
+        return format!("{about}{}", line.says);
+    }
+    format!("{about}{}{frames}.", line.says.trim_end_matches('.'))
 }

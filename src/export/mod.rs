@@ -3,9 +3,13 @@
 pub mod decimal;
 pub mod findings;
 pub mod json;
+pub mod lanes;
 pub mod lexicon;
 pub mod list;
+pub mod markdown;
+pub mod mermaid;
 pub mod paint;
+pub mod text;
 
 use std::io::{self, Write};
 
@@ -63,6 +67,9 @@ pub struct Format {
 
 /// All formats.
 pub const FORMATS: &[Format] = &[
+    Format { name: "text", ending: "txt", what: "the story, one line a step", write: text::write },
+    Format { name: "markdown", ending: "md", what: "the story with both ends' lanes", write: markdown::write },
+    Format { name: "mermaid", ending: "mmd", what: "a Mermaid sequence diagram", write: mermaid::write },
     Format { name: "json", ending: "json", what: "everything, as one JSON document", write: json::document },
     Format { name: "jsonl", ending: "jsonl", what: "everything, one JSON object a line", write: json::lines },
 ];
@@ -70,4 +77,45 @@ pub const FORMATS: &[Format] = &[
 /// The format of a name.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|f| f.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::story::example::half_closed_reuse;
+
+    /// The example in every format that is made for people.
+    fn written(look: Look) -> Vec<(&'static str, String)> {
+        let story = half_closed_reuse();
+        let trace = Trace::default();
+        let report = Report { trace: &trace, summaries: &[], ids: &[], look };
+        let paint = paint::Paint::new(look);
+        let [mut md, mut mmd, mut txt] = [const { Vec::new() }; 3];
+        markdown::connection(&story, paint, &mut md).unwrap();
+        mermaid::connection(&story, &mut mmd).unwrap();
+        text::connection(&report, &story, paint, &mut txt).unwrap();
+        [("markdown", md), ("mermaid", mmd), ("text", txt)].map(|(n, t)| (n, String::from_utf8(t).unwrap())).to_vec()
+    }
+
+    #[test]
+    fn the_example_reads_well() {
+        for (name, text) in written(Look::default()) {
+            insta::assert_snapshot!(name, text);
+        }
+    }
+
+    #[test]
+    fn nothing_captured_reaches_the_terminal() {
+        for (name, text) in written(Look::default()) {
+            assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{name}: {text:?}");
+        }
+    }
+
+    #[test]
+    fn ascii_is_ascii() {
+        let plain = written(Look { ascii: true, color: false });
+        for (name, text) in plain.into_iter().filter(|(name, _)| *name == "text") {
+            assert!(text.is_ascii(), "{name}: {text}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Colours of a terminal for plain text, and its ASCII twin.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 use super::Look;
 use crate::diagnose::Severity;
@@ -56,6 +57,19 @@ impl Paint {
     /// For this look.
     pub fn new(look: Look) -> Paint {
         Paint { look }
+    }
+
+    /// Is only ASCII wanted?
+    pub fn is_ascii(self) -> bool {
+        self.look.ascii
+    }
+
+    /// Writes finished text, in ASCII if wanted.
+    pub fn write(self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        if !self.look.ascii {
+            return out.write_all(text);
+        }
+        String::from_utf8_lossy(text).lines().try_for_each(|line| writeln!(out, "{}", escape::ascii(line)))
     }
 
     /// The text, escaped, in ASCII if wanted.

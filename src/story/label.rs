@@ -107,7 +107,31 @@ pub fn icmp_words(icmp: &Icmp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::http_line;
+    use super::*;
+    use crate::story::example::half_closed_reuse;
+
+    #[test]
+    fn labels_are_short_and_harmless() {
+        let story = half_closed_reuse();
+        let labels: Vec<String> = story.timeline.rows.iter().map(|r| label(&story.timeline, r)).collect();
+        assert_eq!(
+            labels,
+            [
+                "SYN",
+                "SYN-ACK",
+                "ACK a1",
+                "27 B GET /",
+                "ACK a28",
+                "40 B 200 OK",
+                "ACK a41",
+                "FIN s41",
+                "ACK a42",
+                "27 B GET /\\x1b[2Jorders",
+                "RST s42 ⟵#10"
+            ]
+        );
+        assert_eq!(ascii_label(&story.timeline, &story.timeline.rows[10]), "RST s42 <-#10");
+    }
 
     #[test]
     fn the_version_of_an_http_line_goes() {

@@ -1,6 +1,8 @@
 //! What happened on a connection, in order and in words: the hub that every screen, report and file reads.
 
 pub mod escape;
+#[cfg(test)]
+pub(crate) mod example;
 pub mod filter;
 pub mod label;
 mod steps;

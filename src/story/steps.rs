@@ -8,7 +8,7 @@ use super::{Step, units};
 use crate::capture::{FrameNo, Nanos};
 use crate::diagnose::Finding;
 use crate::flow::{Pair, Side};
-use crate::tcp::{Fate, Mark, Row, State, Timeline};
+use crate::tcp::{Certainty, Fate, Mark, Row, State, Timeline};
 use crate::wire::{Flags, PayloadKind};
 
 /// Are runs of dull frames folded?
@@ -157,6 +157,19 @@ fn open(timeline: &Timeline, after: usize) -> String {
     }
 }
 
+/// A connection that is over at both ends: how sure is that?
+fn over(timeline: &Timeline) -> String {
+    let mut last = timeline.changes.iter().rev().filter(|c| c.to == State::Closed);
+    match last.find(|c| c.certainty != Certainty::Proven) {
+        Some(change) => format!(
+            "the connection is over; that the {} got frame {} is likely, nothing later shows it",
+            change.side.name(),
+            change.cause
+        ),
+        None => "the connection is over at both ends".to_owned(),
+    }
+}
+
 /// What the end of the capture left open.
 fn ending(timeline: &Timeline) -> String {
     use State::{
@@ -167,7 +180,7 @@ fn ending(timeline: &Timeline) -> String {
     let gone = |state| matches!(state, Closed | Listen);
     let rst = timeline.rows.iter().rev().find(|r| r.reset.is_some());
     let what = match (client, server) {
-        (c, s) if gone(c) && gone(s) => "the connection is over at both ends".to_owned(),
+        (c, s) if gone(c) && gone(s) => over(timeline),
         (TimeWait, s) if gone(s) => "the connection is over; the client remembers it for 60 s in TIME_WAIT".to_owned(),
         (c, TimeWait) if gone(c) => "the connection is over; the server remembers it for 60 s in TIME_WAIT".to_owned(),
         (TimeWait, TimeWait) => "the connection is over; both ends remember it for 60 s in TIME_WAIT".to_owned(),
@@ -194,4 +207,59 @@ fn ending(timeline: &Timeline) -> String {
         (c, s) => format!("the client is in {}, the server in {}", c.name(), s.name()),
     };
     format!("The capture of this connection ends here: {what}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::{half_closed_reuse, transfer};
+    use super::*;
+
+    fn says(step: &Step) -> Option<&str> {
+        match step {
+            Step::Frame { .. } => None,
+            Step::Fold { says, .. } | Step::Silence { says, .. } | Step::Note { says, .. } => Some(says),
+        }
+    }
+
+    #[test]
+    fn silences_and_the_end_are_told() {
+        let story = half_closed_reuse();
+        let told: Vec<&str> = story.steps.iter().filter_map(says).collect();
+        assert_eq!(
+            told,
+            [
+                "2.000 s idle",
+                "3.374 s idle, half-closed by the server",
+                "The capture of this connection ends here: the connection is over; that the client got frame 11 is likely, \
+                 nothing later shows it."
+            ]
+        );
+        assert_eq!(story.steps.len(), 11 + 3);
+        assert_eq!(story.unfolded(), story.steps);
+    }
+
+    #[test]
+    fn long_transfers_fold_and_unfold() {
+        let story = transfer(500);
+        let folds: Vec<&str> = story.steps.iter().filter(|s| matches!(s, Step::Fold { .. })).filter_map(says).collect();
+        assert_eq!(folds.len(), 1, "{folds:?}");
+        assert!(folds[0].ends_with("kB from the server"), "{folds:?}");
+        let frames = story.unfolded().iter().filter(|s| matches!(s, Step::Frame { .. })).count();
+        assert_eq!(frames, 1003);
+        let covered: usize = story
+            .steps
+            .iter()
+            .map(|s| match s {
+                Step::Frame { .. } => 1,
+                Step::Fold { rows, .. } => rows.len(),
+                Step::Silence { .. } | Step::Note { .. } => 0,
+            })
+            .sum();
+        assert_eq!(covered, 1003, "every row has its place");
+    }
+
+    #[test]
+    fn short_connections_do_not_fold() {
+        assert!(transfer(10).steps.iter().all(|s| !matches!(s, Step::Fold { .. })));
+    }
 }

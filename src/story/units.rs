@@ -7,7 +7,8 @@ pub fn duration(nanos: Nanos) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let n = nanos.unsigned_abs();
     let text = match n {
-        0..=999 => format!("{n} ns"),
+        0 => "0 s".to_owned(),
+        1..=999 => format!("{n} ns"),
         1_000..=999_499 => format!("{} µs", (n + 500) / 1_000),
         999_500..=9_994_999 => format!("{:.2} ms", n as f64 / 1e6),
         9_995_000..=99_949_999 => format!("{:.1} ms", n as f64 / 1e6),
@@ -65,7 +66,7 @@ mod tests {
     #[test]
     fn durations_read_well() {
         for (nanos, words) in [
-            (0, "0 ns"),
+            (0, "0 s"),
             (71_000, "71 µs"),
             (999_499, "999 µs"),
             (2_400_000, "2.40 ms"),
