@@ -108,10 +108,12 @@ fn aligned(mut rows: Vec<[String; 5]>) -> Vec<[String; 5]> {
 fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut out = vec![("note", certainty(finding))];
     out.extend(finding.proof.iter().map(|l| ("note", line(l))));
-    out.extend(finding.against.iter().map(|l| ("note", format!("not shown: {}", line(l)))));
-    out.extend(finding.application.iter().map(|l| ("note", format!("the application: {}", line(l)))));
-    let help = finding.advice.iter().cloned().chain(finding.rule.next.iter().map(|s| (*s).to_owned()));
-    out.extend(help.map(|text| ("help", text)));
+    out.extend(finding.against.iter().map(|l| ("but", line(l))));
+    out.extend(finding.application.iter().map(|l| ("application", line(l))));
+    out.extend(finding.advice.iter().map(|text| ("help", text.clone())));
+    if finding.advice.is_empty() {
+        out.extend(finding.rule.next.iter().map(|text| ("help", (*text).to_owned())));
+    }
     out.push(("help", format!("`finwait explain {}` says more", finding.rule.id)));
     out
 }
