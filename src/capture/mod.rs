@@ -1,4 +1,21 @@
 //! Packets out of a capture file, in file order, each with its number, time, link type and offset.
+//!
+//! Only this layer knows `pcap-parser`. Blocks and file headers are parsed by it; the buffer below is ours, because its
+//! readers fail on pipes whose first read is short and on packets larger than their buffer.
+
+mod input;
+mod pcap;
+mod pcapng;
+mod reader;
+mod source;
+mod window;
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use input::{Input, LoadError};
+pub use reader::{Packet, Reader};
+pub use source::{Record, Source};
 
 /// A frame's number as Wireshark counts: from 1, over the whole file, whatever the protocol.
 pub type FrameNo = u32;
@@ -40,4 +57,27 @@ pub struct Note {
     pub offset: Option<u64>,
     /// One sentence in plain English, with what to do.
     pub says: String,
+}
+
+/// How far loading has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Bytes in all, if known.
+    pub total: Option<u64>,
+    /// Frames read.
+    pub frames: u32,
+}
+
+/// A 32-bit number at `at` in the byte order of the file; `None` past the end.
+fn u32_at(bytes: &[u8], at: usize, big_endian: bool) -> Option<u32> {
+    let four: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+    Some(if big_endian { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) })
+}
+
+/// A 16-bit number at `at` in the byte order of the file; `None` past the end.
+fn u16_at(bytes: &[u8], at: usize, big_endian: bool) -> Option<u16> {
+    let two: [u8; 2] = bytes.get(at..at.checked_add(2)?)?.try_into().ok()?;
+    Some(if big_endian { u16::from_be_bytes(two) } else { u16::from_le_bytes(two) })
 }

@@ -1,13 +1,21 @@
 //! Segments by connection: which end is which, and where one connection ends and the next on the same ports begins.
 
+mod duplicates;
+mod load;
+mod roles;
 mod side;
+mod split;
+mod table;
+mod trace;
 
+pub use crate::capture::{Input, LoadError, Progress};
+pub use load::load;
 pub use side::{Pair, Side};
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-use crate::capture::{CaptureInfo, FrameNo};
+use crate::capture::{CaptureInfo, FrameNo, Source};
 use crate::wire::{Rare, Segment};
 
 /// An address and a port.
@@ -78,6 +86,10 @@ pub struct Trace {
     pub flows: Vec<Flow>,
     /// What only few segments have.
     pub rare: HashMap<FrameNo, Rare>,
+    /// The captures' files, to read packets again.
+    pub(crate) sources: Vec<Source>,
+    /// With several captures: for each frame number, from 1, the place of its capture in `captures` and its number there.
+    pub(crate) origins: Vec<(u32, FrameNo)>,
 }
 
 /// One connection's segments, copied out of a [`Trace`] to be analysed.
@@ -91,63 +103,4 @@ pub struct Conversation {
     pub rare: BTreeMap<FrameNo, Rare>,
     /// First line of each HTTP message that begins a segment, printable, at most 200 characters.
     pub lines: BTreeMap<FrameNo, String>,
-}
-
-/// Where captures are read from.
-#[derive(Debug, Clone)]
-pub enum Input {
-    /// A file, or `-` for standard input.
-    File(std::path::PathBuf),
-    /// A capture that the program carries in itself, with the name to show for it.
-    Builtin(&'static str, &'static [u8]),
-}
-
-/// How far loading has come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes read.
-    pub bytes: u64,
-    /// Bytes in all, if known.
-    pub total: Option<u64>,
-    /// Frames read.
-    pub frames: u32,
-}
-
-/// Why a capture could not be read at all.
-#[derive(Debug)]
-pub struct LoadError {
-    /// File name as given.
-    pub file: String,
-    /// What happened, where, and what to do.
-    pub says: String,
-}
-
-impl std::fmt::Display for LoadError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.file, self.says)
-    }
-}
-
-impl std::error::Error for LoadError {}
-
-/// Reads captures. `progress` is called now and then.
-pub fn load(_inputs: &[Input], _progress: &mut dyn FnMut(Progress)) -> Result<Trace, LoadError> {
-    Ok(Trace::default())
-}
-
-impl Trace {
-    /// Copies out the segments of connection `id` (from 1).
-    pub fn conversation(&self, _id: u32) -> Option<Conversation> {
-        None
-    }
-
-    /// Reads a frame's captured bytes again, from the link layer on.
-    pub fn frame_bytes(&self, _number: FrameNo) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-
-    /// Reads the captured payload of a frame again.
-    pub fn payload(&self, _number: FrameNo) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
 }

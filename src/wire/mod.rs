@@ -1,7 +1,18 @@
 //! One TCP segment out of a packet.
+//!
+//! Only this layer knows `etherparse`. Link layers are peeled by hand, since it lacks most of them; so are TCP's options,
+//! since it stops at the first one that it does not know, and the commonest IP headers, for speed.
 
+mod decode;
+mod icmp;
+mod ip;
+mod link;
+mod payload;
 mod segment;
 mod seq;
+mod tcp;
 
+pub use decode::{Address, Decoded, Missing, decode};
+pub use link::{LINKS, Link};
 pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Segment};
 pub use seq::Seq;

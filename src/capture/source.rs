@@ -1,0 +1,96 @@
+//! Reads single packets again, by the offset of their record.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use super::pcapng::MAX_BLOCK;
+use super::reader::Layout;
+
+/// Where a capture's bytes are.
+#[derive(Debug, Clone)]
+pub(super) enum Bytes {
+    File(Arc<File>),
+    Builtin(&'static [u8]),
+}
+
+/// A capture that was read, kept open to read packets of it again.
+#[derive(Debug, Clone)]
+pub struct Source {
+    bytes: Bytes,
+    layout: Layout,
+}
+
+/// A packet that was read again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its link type.
+    pub link: Option<u16>,
+    /// Its length on the wire.
+    pub wire: u32,
+    /// Its captured bytes, from the link layer on; fewer if fewer were asked for.
+    pub data: Vec<u8>,
+}
+
+/// The longest head before a packet: a pcapng packet block's.
+const LONGEST_HEAD: usize = 28;
+
+impl Source {
+    pub(super) fn new(bytes: Bytes, layout: Layout) -> Source {
+        Source { bytes, layout }
+    }
+
+    /// Reads the packet whose record begins at `offset`, at most `most` bytes of it.
+    pub fn record(&self, offset: u64, most: usize) -> io::Result<Record> {
+        // one read suffices for most packets
+        let mut bytes = self.read_at(offset, LONGEST_HEAD + most.min(2048))?;
+        let head = match &self.layout {
+            Layout::Pcap(layout) => layout.record(&bytes).map(|h| (Some(layout.link), h.captured, h.wire, h.size)),
+            Layout::PcapNg(layout) => layout.packet(offset, &bytes).map(|h| (h.link, h.captured, h.wire, h.size)),
+        };
+        let changed = || io::Error::new(io::ErrorKind::InvalidData, "the capture file has changed since it was read");
+        let (link, captured, wire, size) = head.filter(|h| h.1 <= MAX_BLOCK).ok_or_else(changed)?;
+        let wanted = (captured as usize).min(most);
+        if bytes.len() < size + wanted {
+            bytes = self.read_at(offset, size + wanted)?;
+        }
+        let data = bytes.get(size..size + wanted).ok_or_else(changed)?.to_vec();
+        Ok(Record { link, wire: wire.max(captured), data })
+    }
+
+    /// Up to `n` bytes at `offset`; fewer only at the end of the file.
+    fn read_at(&self, offset: u64, n: usize) -> io::Result<Vec<u8>> {
+        match &self.bytes {
+            Bytes::Builtin(all) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(all.len());
+                Ok(all[start..start.saturating_add(n).min(all.len())].to_vec())
+            }
+            Bytes::File(file) => {
+                let mut bytes = vec![0; n];
+                let mut have = 0;
+                while have < n {
+                    match read_at(file, &mut bytes[have..], offset + have as u64) {
+                        Ok(0) => break,
+                        Ok(more) => have += more,
+                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                bytes.truncate(have);
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+/// Reads at a place without moving anyone else's.
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+/// Reads at a place. Nobody reads on from where this leaves the file.
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}

@@ -1,0 +1,67 @@
+//! Finds packets that were captured more than once: on two interfaces, on a bridge and its port, or before and after a router.
+
+use super::load::{Place, from_high};
+use crate::capture::Nanos;
+use crate::wire::{Flags, Segment};
+
+/// How far apart copies with the same IP identification may lie.
+const SAME_ID: Nanos = 500_000;
+
+/// How far apart copies may lie that have no IP identification to show that they are one packet.
+const NO_ID: Nanos = 100_000;
+
+/// How many packets back a copy is looked for.
+const WINDOW: usize = 16;
+
+/// A packet that was not a copy, and the ways by which it was captured.
+#[derive(Clone, Copy)]
+struct Original {
+    at: u32,
+    via: [u32; 4],
+    ways: usize,
+}
+
+/// Sets [`Flags::DUPLICATE`] on the copies among the segments of one pair of ends, `index`, in file order.
+///
+/// A true retransmission is no copy: it has an IP identification of its own, or comes the same way as the first.
+pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
+    let mut recent: [Option<Original>; WINDOW] = [None; WINDOW];
+    let mut next = 0;
+    for at in index {
+        let (segment, via) = (segments[*at as usize], places[*at as usize].via);
+        if segment.is_icmp() {
+            continue;
+        }
+        let original = recent.iter_mut().flatten().find(|o| {
+            let first = &segments[o.at as usize];
+            let new_way = !o.via[..o.ways].contains(&via) || first.ttl != segment.ttl;
+            is_copy(first, &segment, new_way)
+        });
+        if let Some(original) = original {
+            if original.ways < original.via.len() {
+                original.via[original.ways] = via;
+                original.ways += 1;
+            }
+            let flags = &mut segments[*at as usize].flags;
+            *flags = *flags | Flags::DUPLICATE;
+        } else {
+            recent[next] = Some(Original { at: *at, via: [via, 0, 0, 0], ways: 1 });
+            next = (next + 1) % WINDOW;
+        }
+    }
+}
+
+/// Are these two the same packet?
+fn is_copy(first: &Segment, second: &Segment, new_way: bool) -> bool {
+    let apart = second.time.saturating_sub(first.time);
+    let same = from_high(first) == from_high(second)
+        && first.seq == second.seq
+        && first.ack == second.ack
+        && (first.flags.0 ^ second.flags.0) & !(Flags::DUPLICATE.0 | Flags::CUT.0) == 0
+        && first.len == second.len
+        && first.window == second.window
+        && first.ip_id == second.ip_id
+        && first.tsval == second.tsval
+        && first.options == second.options;
+    same && if first.ip_id != 0 { (0..=SAME_ID).contains(&apart) } else { new_way && (0..=NO_ID).contains(&apart) }
+}

@@ -1,0 +1,130 @@
+//! The link types, and what lies between a link's header and IP.
+
+/// A link type that can be read.
+#[derive(Debug)]
+pub struct Link {
+    /// Its number in capture files (<https://www.tcpdump.org/linktypes.html>).
+    pub number: u16,
+    /// Its name there, without `LINKTYPE_`.
+    pub name: &'static str,
+    /// Takes the link's header off a packet.
+    strip: fn(&[u8]) -> Option<Peeled>,
+}
+
+/// The link types that can be read.
+pub const LINKS: [Link; 10] = [
+    Link { number: 0, name: "NULL", strip: loopback },
+    Link { number: 1, name: "ETHERNET", strip: ethernet },
+    Link { number: 12, name: "RAW (BSD)", strip: raw },
+    Link { number: 14, name: "RAW (OpenBSD)", strip: raw },
+    Link { number: 101, name: "RAW", strip: raw },
+    Link { number: 108, name: "LOOP", strip: loopback },
+    Link { number: 113, name: "LINUX_SLL", strip: linux_cooked },
+    Link { number: 228, name: "IPV4", strip: raw },
+    Link { number: 229, name: "IPV6", strip: raw },
+    Link { number: 276, name: "LINUX_SLL2", strip: linux_cooked_v2 },
+];
+
+/// What follows a link's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// IPv4 or IPv6, by the version in its first byte.
+    Ip,
+    /// A protocol by its `EtherType`.
+    EtherType(u16),
+}
+
+/// A packet whose link header was taken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Peeled {
+    pub(super) next: Next,
+    /// Bytes taken off.
+    pub(super) size: usize,
+    /// Interface and direction as far as the link's header tells them.
+    pub(super) via: u32,
+    /// Innermost VLAN; 0 without one.
+    pub(super) vlan: u16,
+}
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+const ARP: u16 = 0x0806;
+/// 802.1Q, 802.1ad, and two older ways to stack tags.
+const VLAN_TAGS: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
+/// The most tags that are peeled; real frames have three at most.
+const MAX_TAGS: usize = 8;
+
+/// Why a packet does not lead to IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoIp {
+    UnknownLink,
+    Cut,
+    Other(&'static str),
+}
+
+/// Takes off all that lies before IP.
+pub(super) fn peel(link: u16, packet: &[u8]) -> Result<Peeled, NoIp> {
+    let row = LINKS.iter().find(|row| row.number == link).ok_or(NoIp::UnknownLink)?;
+    let mut peeled = (row.strip)(packet).ok_or(NoIp::Cut)?;
+    for _ in 0..MAX_TAGS {
+        match peeled.next {
+            Next::Ip | Next::EtherType(IPV4 | IPV6) => return Ok(peeled),
+            Next::EtherType(tag) if VLAN_TAGS.contains(&tag) => {
+                peeled.vlan = u16_at(packet, peeled.size).ok_or(NoIp::Cut)? & 0x0fff;
+                peeled.next = Next::EtherType(u16_at(packet, peeled.size + 2).ok_or(NoIp::Cut)?);
+                peeled.size += 4;
+            }
+            Next::EtherType(length) if length < 0x600 => {
+                // 802.3: a length, then LLC; SNAP carries an EtherType
+                match packet.get(peeled.size..peeled.size + 6) {
+                    Some([0xaa, 0xaa, 0x03, 0, 0, 0]) => {
+                        peeled.next = Next::EtherType(u16_at(packet, peeled.size + 6).ok_or(NoIp::Cut)?);
+                        peeled.size += 8;
+                    }
+                    _ => return Err(NoIp::Other("LLC")),
+                }
+            }
+            Next::EtherType(ARP) => return Err(NoIp::Other("ARP")),
+            Next::EtherType(0x88cc) => return Err(NoIp::Other("LLDP")),
+            Next::EtherType(_) => return Err(NoIp::Other("other protocols")),
+        }
+    }
+    Err(NoIp::Other("other protocols"))
+}
+
+fn raw(_: &[u8]) -> Option<Peeled> {
+    Some(Peeled { next: Next::Ip, size: 0, via: 0, vlan: 0 })
+}
+
+fn ethernet(packet: &[u8]) -> Option<Peeled> {
+    Some(Peeled { next: Next::EtherType(u16_at(packet, 12)?), size: 14, via: 0, vlan: 0 })
+}
+
+/// NULL has the address family in the byte order of the machine that captured, LOOP in network order.
+fn loopback(packet: &[u8]) -> Option<Peeled> {
+    let family = u32::from_be_bytes(packet.get(..4)?.try_into().ok()?);
+    // AF_INET is 2 everywhere, AF_INET6 24, 28 or 30 on the BSDs and macOS, 10 on Linux, 23 on Windows
+    let next = match family.min(family.swap_bytes()) {
+        2 | 10 | 23 | 24 | 28 | 30 => Next::Ip,
+        _ => Next::EtherType(0xffff),
+    };
+    Some(Peeled { next, size: 4, via: 0, vlan: 0 })
+}
+
+/// `LINUX_SLL`: packet type, hardware type, address, protocol.
+fn linux_cooked(packet: &[u8]) -> Option<Peeled> {
+    let via = u32::from(u16_at(packet, 0)?);
+    Some(Peeled { next: Next::EtherType(u16_at(packet, 14)?), size: 16, via, vlan: 0 })
+}
+
+/// `LINUX_SLL2`: protocol, interface, hardware type, packet type, address.
+fn linux_cooked_v2(packet: &[u8]) -> Option<Peeled> {
+    let interface = u32::from_be_bytes(packet.get(4..8)?.try_into().ok()?);
+    let via = interface << 3 | u32::from(*packet.get(10)? & 7);
+    packet.get(..20)?;
+    Some(Peeled { next: Next::EtherType(u16_at(packet, 0)?), size: 20, via, vlan: 0 })
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
