@@ -54,6 +54,15 @@ class Lab:
             raise
         return client
 
+    def connect_and_leave(self, port=80):
+        """Begins to connect, and closes before the answer is there."""
+        with netns.inside(self.pair.name["client"]):
+            client = socket.socket()
+        client.setblocking(False)
+        client.connect_ex((SERVER, port))
+        self.end("client", client)
+        time.sleep(0.1)
+
     def accept(self, listener):
         server, _ = listener.accept()
         server.settimeout(20)
@@ -96,8 +105,19 @@ class Lab:
 
     def drop_syns(self):
         """A firewall at the server that says nothing. The capture there still has the frames."""
+        self.drop("tcp flags syn")
+
+    def drop(self, what):
+        """The same for other frames, as nft names them."""
+        self.rule(f"{what} drop")
+
+    def reject(self, what, answer):
+        """A firewall at the server that says no."""
+        self.rule(f"{what} reject with {answer}")
+
+    def rule(self, rule):
         self.nft("add table inet lab; add chain inet lab input { type filter hook input priority 0; }; "
-                 "add rule inet lab input tcp flags syn drop")
+                 f"add rule inet lab input {rule}")
 
     def drop_nothing(self):
         self.nft("delete table inet lab")

@@ -135,6 +135,47 @@ def simultaneous_close(lab):
 
 
 @scenario()
+def unannounced_close(lab):
+    """The server closes right after its answer, without having said that it would; the client sends its next request
+    0.1 s later and gets a RST."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    lab.end("server", server)
+    time.sleep(0.1)
+    lab.write("client", client, REQUEST)
+    lab.read("client", client)
+    lab.end("client", client)
+
+
+@scenario()
+def reset_after_close(lab):
+    """The server closes and keeps nothing of the connection for longer than 1 s (TCP_LINGER2); the client closes 3 s
+    later, and its FIN is answered by RST. Harmless."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(0.5)
+    server.setsockopt(socket.IPPROTO_TCP, socket.TCP_LINGER2, 1)
+    lab.end("server", server)
+    lab.read("client", client)
+    time.sleep(3)
+    lab.end("client", client)
+
+
+@scenario()
+def fin_retransmitted(lab):
+    """The client's FIN is lost at the server; its copy, 0.2 s later, arrives. Harmless."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(0.5)
+    lab.drop("tcp flags & fin == fin")
+    lab.end("client", client)
+    time.sleep(0.1)
+    lab.drop_nothing()
+    lab.read("server", server)
+    lab.end("server", server)
+
+
+@scenario()
 def half_close_streaming(lab):
     """The client sends its request and shuts its side; the server goes on sending for 1.5 s, then closes. Healthy."""
     client, server = lab.open()
@@ -381,6 +422,36 @@ def syn_answered_late(lab):
     lab.end("client", client)
     lab.read("server", server)
     lab.end("server", server)
+
+
+@scenario()
+def connect_abandoned(lab):
+    """The client begins to connect and closes before the server's answer is there: the SYN-ACK is answered by RST."""
+    lab.listen()
+    lab.connect_and_leave()
+
+
+@scenario()
+def icmp_unreachable(lab):
+    """A firewall at the server answers each SYN by an ICMP error: host unreachable."""
+    lab.listen()
+    lab.reject("tcp flags syn", "icmp type host-unreachable")
+    with contextlib.suppress(OSError):
+        lab.connect(timeout=4)
+
+
+@scenario()
+def keepalive_unanswered(lab):
+    """The server's machine falls silent; the client's keep-alive (after 2 s, every 1 s, 3 times) finds out and gives
+    the connection up."""
+    client, server = lab.open()
+    for option, value in ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3)):
+        client.setsockopt(socket.IPPROTO_TCP, option, value)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    exchange(lab, client, server)
+    lab.drop("meta l4proto tcp")
+    lab.read("client", client)
+    lab.end("client", client)
 
 
 # TLS

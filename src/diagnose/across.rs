@@ -5,9 +5,10 @@ use std::net::IpAddr;
 
 use super::facts::{capital, seconds};
 use super::rules::{QUESTION_REPEATED, QUESTION_TIMEOUT};
-use super::{Line, LostRequest, Summary};
+use super::{Line, LostRequest, Severity, Summary};
 use crate::capture::Nanos;
 use crate::flow::{Endpoint, Side};
+use crate::tcp::Opening;
 use crate::wire::Method;
 
 /// A request that is sent again is sent again within this time.
@@ -22,8 +23,42 @@ struct Server {
     idle: Vec<Nanos>,
 }
 
-/// Completes the lines of all findings that ask about other connections.
+/// Completes the findings that other connections tell more about.
 pub fn complete(summaries: &mut [Summary]) {
+    accepted_later(summaries);
+    lost_requests(summaries);
+}
+
+/// A refused attempt is milder if the same server accepted a connection soon after it: the service was starting.
+fn accepted_later(summaries: &mut [Summary]) {
+    let refused = |s: &Summary| s.opening == Opening::Refused && s.findings.iter().any(|f| f.rule.id == "syn-refused");
+    if !summaries.iter().any(refused) {
+        return;
+    }
+    let mut accepted: HashMap<Endpoint, Vec<(Nanos, u32)>> = HashMap::new();
+    for s in summaries.iter().filter(|s| s.opening == Opening::Handshake) {
+        accepted.entry(s.ends.server).or_default().push((s.start, s.id));
+    }
+    for times in accepted.values_mut() {
+        times.sort_unstable();
+    }
+    for s in summaries.iter_mut().filter(|s| refused(s)) {
+        let times = accepted.get(&s.ends.server).map_or(&[][..], Vec::as_slice);
+        let next = times.get(times.partition_point(|(time, _)| *time <= s.end));
+        let Some(&(time, id)) = next.filter(|(time, _)| time - s.end < RETRY_WITHIN) else { continue };
+        let delay = seconds((time - s.end) as f64 / 1e9);
+        for f in s.findings.iter_mut().filter(|f| f.rule.id == "syn-refused") {
+            f.severity = Severity::Warning;
+            let says = format!(
+                "The same server accepted connection {id}, {delay} later: the service was not up yet, or restarting."
+            );
+            f.proof.push(Line { about: String::new(), says, frames: Vec::new() });
+        }
+    }
+}
+
+/// Answers what the checklist of a lost request asks about other connections.
+fn lost_requests(summaries: &mut [Summary]) {
     if summaries.iter().all(|s| s.lost_request.is_none()) {
         return;
     }

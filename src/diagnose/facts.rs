@@ -102,6 +102,18 @@ impl<'a> Facts<'a> {
         self.timeline.rtt.map(|rtt| rtt as f64 / 1e9)
     }
 
+    /// How long an answer of an end takes at least, as the handshake shows it at the capture point.
+    pub fn answer_time(&self, side: Side) -> Option<f64> {
+        let syn = |from| self.syns.iter().rev().copied().find(|&i| self.row(i).from == from);
+        let (asked, answered) = (syn(Side::Client)?, syn(Side::Server)?);
+        if side == Side::Server {
+            return Some(self.between(asked, answered)).filter(|s| *s >= 0.0);
+        }
+        let mut later = self.timeline.rows.iter().skip(answered + 1);
+        let ack = later.find(|r| r.from == Side::Client && counts(r))?;
+        Some((ack.segment.time - self.time(answered)) as f64 / 1e9)
+    }
+
     /// A line of a finding.
     pub fn line(&self, says: impl Into<String>, rows: &[usize]) -> Line {
         Line { about: String::new(), says: says.into(), frames: self.numbers(rows) }

@@ -35,10 +35,17 @@ fn check(facts: &Facts, hits: &mut Hits) {
         }
         let taken = facts.acknowledged(first);
         let span = facts.between(first, last);
-        let outcome = if taken.is_some() { "then it was acknowledged" } else { "and it was never acknowledged" };
+        let unheard = taken.is_some_and(|taken| taken < last);
+        let outcome = match taken {
+            Some(_) if unheard => {
+                "though the other end had acknowledged it before: the acknowledgements did not reach it"
+            }
+            Some(_) => "then it was acknowledged",
+            None => "and it was never acknowledged",
+        };
         let says = format!("{} sent its FIN {} times within {}, {outcome}.", capital(side), own.len(), seconds(span));
         let mut f = Finding::new(&RULE, facts, Certainty::Proven, &own, says);
-        f.severity = if taken.is_some() { Severity::Note } else { Severity::Warning };
+        f.severity = if taken.is_some() && !unheard { Severity::Note } else { Severity::Warning };
         f.side = Some(side);
         f.figures.push(("stall", Figure::Seconds(span)));
         f.figures.push(("fin_count", Figure::Count(own.len() as u64)));

@@ -38,25 +38,25 @@ const LONG_IDLE: f64 = 30.0;
 const GIVEN_UP: usize = 3;
 
 fn check(facts: &Facts, hits: &mut Hits) {
-    let found = facts.resets.iter().copied().find_map(|reset| {
-        let data = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok())?;
-        fits(facts, data, reset).then_some((data, reset))
-    });
-    if let Some((data, reset)) = found {
+    // later RSTs, and what they answer, follow from the first
+    let Some(&reset) = facts.resets.first() else { return };
+    let Some(data) = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok()) else { return };
+    if fits(facts, reset) {
         hits.findings.push(finding(facts, data, reset));
     }
 }
 
 /// Nobody had closed, both had spoken, and nothing in between is missing.
-fn fits(facts: &Facts, data: usize, reset: usize) -> bool {
+fn fits(facts: &Facts, reset: usize) -> bool {
     let gone = facts.row(reset).from;
     let earlier = &facts.timeline.rows[..reset];
-    let open = !facts.fins.iter().any(|&i| i < reset) && !facts.resets.iter().any(|&i| i < data);
+    let open = !facts.fins.iter().any(|&i| i < reset);
     // a listener that never took the connection answers its first data by a reset too: that is another kind
     let spoke = earlier
         .iter()
         .any(|r| r.from == gone && super::super::facts::counts(r) && !r.segment.flags.any(Flags::SYN | Flags::RST));
-    let unseen = earlier.iter().any(|r| has(r, Mark::AckLostSegment));
+    // what the capture lacks, or what somebody else sent in an end's name, may have ended it
+    let unseen = earlier.iter().any(|r| has(r, Mark::AckLostSegment) || has(r, Mark::Injected));
     let repeats = earlier.iter().filter(|r| r.from == gone && has(r, Mark::Retransmission)).count();
     facts.is_reply(reset) && open && spoke && !unseen && repeats < GIVEN_UP
 }
@@ -93,8 +93,14 @@ fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {
     f.proof.push(
         facts.line(format!("No FIN and no reset of the {} came before it in this capture.", gone.name()), &[reset]),
     );
-    let says = match facts.rtt() {
-        Some(rtt) if answer < rtt / 2.0 => format!("{} is less than the round trip of {}: a box on the path may have answered.", seconds(answer), seconds(rtt)),
+    let says = match facts.answer_time(gone) {
+        Some(usual) if answer < usual / 2.0 && usual - answer > 0.000_3 => format!(
+            "The reset came after {}, though in the handshake an answer of the {} took {}: a box on the path may have \
+             answered.",
+            seconds(answer),
+            gone.name(),
+            seconds(usual)
+        ),
         _ => "Its hop count is that of its sender's other frames, as far as they were seen; a box on the path that copies it \
               could not be told from the host."
             .to_string(),

@@ -69,6 +69,5 @@ fn check(facts: &Facts, hits: &mut Hits) {
             facts.line(format!("connect() usually fails with {errno}, at once or after some repetitions."), &[first]),
         );
     }
-    f.advice.push(format!("Ask {by}: its routes, its neighbour table, its filter."));
     hits.findings.push(f);
 }

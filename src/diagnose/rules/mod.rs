@@ -11,6 +11,7 @@ mod icmp_unreachable;
 mod keepalive_unanswered;
 mod late_data_to_lingering_close;
 mod linger_zero_abort;
+mod probe_half_open;
 mod reset_after_close;
 mod reset_unexplained;
 mod simultaneous_close;
@@ -41,6 +42,7 @@ pub static RULES: &[&Rule] = &[
     &fin_retransmitted::RULE,
     &syn_no_answer::RULE,
     &syn_refused::RULE,
+    &probe_half_open::RULE,
     &icmp_unreachable::RULE,
     &reset_after_close::RULE,
     &reset_unexplained::RULE,

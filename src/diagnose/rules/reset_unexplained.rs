@@ -3,7 +3,6 @@
 use super::super::facts::{Facts, capital};
 use super::super::{Check, Finding, Hits, Rule, Severity};
 use crate::tcp::{Certainty, Fate, Opening, ResetCause};
-use crate::wire::Flags;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -19,7 +18,7 @@ pub static RULE: Rule = Rule {
     ],
     next: &["Capture from before the connection begins, at both ends if possible."],
     refs: &["RFC 9293 section 3.5.2"],
-    sample: "reset-unexplained",
+    sample: "midstream-reset",
     twin: "close-by-client",
     check: Check::Each(check),
 };
@@ -38,7 +37,6 @@ fn check(facts: &Facts, hits: &mut Hits) {
     }
     let from = facts.row(reset).from;
     let answered = facts.answers(reset);
-    let asked = answered.filter(|&i| facts.row(i).segment.flags.has(Flags::SYN));
     let says = match answered {
         Some(to) => format!(
             "{} answered frame {} by a reset, and this capture does not show why.",
@@ -50,10 +48,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let rows: Vec<usize> = answered.into_iter().chain([reset]).collect();
     let mut f = Finding::new(&RULE, facts, Certainty::Assumed, &rows, says);
     f.side = Some(from);
-    if asked.is_some() {
-        f.severity = Severity::Note; // nobody wanted the connection any more
-        f.or.push("probe-half-open");
-    } else if facts.is_reply(reset) {
+    if facts.is_reply(reset) {
         f.or.extend(["half-closed-reuse", "half-open-data-rst"]);
     }
     if facts.timeline.opening == Opening::Midstream {

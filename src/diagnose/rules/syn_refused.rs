@@ -1,6 +1,6 @@
 //! A connection attempt that was refused.
 
-use super::super::facts::{Facts, count, seconds};
+use super::super::facts::{Facts, seconds};
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
 use crate::tcp::{Certainty, Opening, ResetForm};
@@ -59,9 +59,6 @@ fn check(facts: &Facts, hits: &mut Hits) {
         facts.line("Whether the server or a box on the way sent it, this capture alone does not tell.", &[reset]),
     );
     f.application.push(facts.line("connect() fails with \"connection refused\" (ECONNREFUSED).", &[reset]));
-    f.advice.push(format!(
-        "Check what should listen on {server}, and {} tried.",
-        count(asked.len() as u64, "SYN was", "SYNs were")
-    ));
+    f.advice.push(format!("Find out what should listen on {server}, and since when it does."));
     hits.findings.push(f);
 }

@@ -237,6 +237,31 @@ fn an_abort_of_an_unused_connection() {
 }
 
 #[test]
+fn a_client_that_leaves_before_the_answer() {
+    let left = "
+        0.0 C S 0 - 0
+        0.2 S S. 0 1 0
+        0.2001 C R 1 - 0";
+    assert_eq!(verdicts(left), ["probe-half-open note inferred [1, 2, 3]"]);
+}
+
+#[test]
+fn later_resets_of_a_torn_upload_are_no_lost_state() {
+    let upload = "
+        2.0 C P. 301 901 1000 post
+        2.001 S . 901 1301 0
+        2.002 C P. 1301 901 1000
+        2.003 C P. 2301 901 1000
+        2.010 S P. 901 1301 100 ok
+        2.011 S R. 1001 1301 0
+        2.013 S R 901 - 0
+        2.014 S R 901 - 0";
+    let found = after_exchange(upload);
+    assert_eq!(found[0], "close-with-unread-data problem inferred [10, 11, 12]");
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
 fn refused_and_unanswered() {
     let refused = "
         0.0 C S 0 - 0

@@ -1,0 +1,84 @@
+//! Each rule fires on its sample and stays silent on its twin; each quiet sample stays without a problem.
+
+use std::path::Path;
+
+use finwait::diagnose::{RULES, Severity, Summary, run};
+use finwait::flow::{Input, load};
+
+fn judged(sample: &str) -> Option<Vec<Summary>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-captures").join(format!("{sample}.pcapng"));
+    let trace = load(&[Input::File(path)], &mut |_| {}).ok()?;
+    Some(run(&trace, &|_| {}))
+}
+
+#[test]
+fn each_rule_fires_on_its_sample_and_not_on_its_twin() {
+    for rule in RULES {
+        let found = |sample: &str| {
+            let summaries = judged(sample).unwrap_or_else(|| panic!("{}: no sample {sample}", rule.id));
+            summaries.iter().any(|s| s.findings.iter().any(|f| f.rule.id == rule.id))
+        };
+        assert!(found(rule.sample), "{} does not fire on {}", rule.id, rule.sample);
+        assert!(!found(rule.twin), "{} fires on {}", rule.id, rule.twin);
+    }
+}
+
+#[test]
+fn healthy_samples_have_no_finding() {
+    for sample in [
+        "close-by-client",
+        "close-by-server",
+        "close-three-segments",
+        "close-wait-brief",
+        "half-close-streaming",
+        "idle-then-answered",
+        "linger-five",
+        "lingering-close-no-data",
+        "okhttp-post-noticed",
+        "okhttp-short-idle",
+        "request-before-fin",
+        "response-before-client-timeout",
+        "syn-answered-late",
+        "tls-close-both",
+    ] {
+        let summaries = judged(sample).unwrap_or_else(|| panic!("no sample {sample}"));
+        let found: Vec<_> = summaries.iter().flat_map(|s| &s.findings).map(|f| f.rule.id).collect();
+        assert!(found.is_empty(), "{sample}: {found:?}");
+    }
+}
+
+#[test]
+fn a_retry_is_found_on_its_connection() {
+    let summaries = judged("okhttp-retry").expect("the sample");
+    let finding = summaries[0].worst().expect("a finding");
+    let line = finding.checklist.iter().find(|l| l.about.contains("repeated")).expect("the question");
+    assert!(line.says.starts_with("Yes: connection 2"), "{}", line.says);
+    let without = judged("okhttp-half-closed-reuse").expect("the sample");
+    let finding = without[0].worst().expect("a finding");
+    let line = finding.checklist.iter().find(|l| l.about.contains("repeated")).expect("the question");
+    assert!(!line.says.starts_with("Yes"), "{}", line.says);
+}
+
+#[test]
+fn a_service_that_was_not_up_yet_is_no_problem_for_long() {
+    let summaries = judged("refused-then-accepted").expect("the sample");
+    let finding = summaries[0].worst().expect("a finding");
+    assert_eq!((finding.rule.id, finding.severity), ("syn-refused", Severity::Warning));
+}
+
+#[test]
+fn figures_are_finite_and_evidence_is_in_order() {
+    for rule in RULES {
+        for summary in judged(rule.sample).unwrap_or_default() {
+            for f in &summary.findings {
+                assert!(!f.evidence.is_empty() && f.evidence.is_sorted(), "{}", f.rule.id);
+                assert!(f.severity <= f.rule.severity, "{} is worse than its rule", f.rule.id);
+                for (name, figure) in &f.figures {
+                    if let finwait::diagnose::Figure::Seconds(s) = figure {
+                        assert!(s.is_finite(), "{} {name}", f.rule.id);
+                    }
+                }
+            }
+        }
+    }
+}
