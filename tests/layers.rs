@@ -42,9 +42,10 @@ const LONGER: &[(&str, usize, &str)] = &[];
 fn sources(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
+        let test_only = path.ends_with("tests.rs") || path.ends_with("testing.rs");
         if path.is_dir() {
             sources(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+        } else if !test_only && path.extension().is_some_and(|e| e == "rs") {
             out.push(path);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A line is `TIME > FLAGS SEQ:END(LEN) ack ACK win WIN <options> | CLIENT SERVER marks`, `>` from the client, `<` from
 //! the server. A state ends in `?` where it is inferred and in `??` where it is assumed; `+orphan` and `+owned` say who
-//! owns the socket. `ttl N` and `id N` stand before the options, if they matter. `FINWAIT_BLESS=1` rewrites the right side.
+//! owns the socket. `ttl N` stands before the options, if it matters. `FINWAIT_BLESS=1` rewrites the right side.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -47,6 +47,8 @@ fn with_lanes(text: &str) -> String {
             (i, segment, rare)
         })
         .collect();
+    let mut frames = frames;
+    count_identifications(&mut frames);
     let timeline = analyse(conversation(&frames), 0);
     let rows: BTreeMap<usize, &Row> = frames.iter().map(|(i, ..)| *i).zip(&timeline.rows).collect();
     let mut out = String::new();
@@ -60,6 +62,16 @@ fn with_lanes(text: &str) -> String {
         }
     }
     out
+}
+
+/// Each end counts its packets, but for those that no socket sends.
+fn count_identifications(frames: &mut [(usize, Segment, Rare)]) {
+    let mut next = Pair { client: 1000, server: 40_000 };
+    for (_, segment, _) in frames.iter_mut().filter(|(_, s, _)| s.ip_id != 0) {
+        let side = if segment.flags.has(Flags::FROM_SERVER) { Side::Server } else { Side::Client };
+        next[side] += 1;
+        segment.ip_id = next[side];
+    }
 }
 
 fn cell(cell: Cell) -> String {
@@ -117,7 +129,7 @@ fn frame(number: u32, text: &str) -> (Segment, Rare) {
         payload: if len > 0 { PayloadKind::Other } else { PayloadKind::None },
         window: if flags.has(Flags::RST) && !flags.has(Flags::ACK) { 0 } else { 500 },
         flags,
-        ip_id: if flags.any(Flags::SYN | Flags::RST) { 0 } else { 1000 + number as u16 },
+        ip_id: u16::from(!flags.any(Flags::SYN | Flags::RST)),
         ttl: 64,
         options: Options::default(),
     };
@@ -138,7 +150,6 @@ fn frame(number: u32, text: &str) -> (Segment, Rare) {
             "ack" => segment.ack = Seq(value),
             "win" => segment.window = value as u16,
             "ttl" => segment.ttl = value as u8,
-            "id" => segment.ip_id = value as u16,
             other => panic!("word {other}: {text}"),
         }
     }

@@ -61,7 +61,7 @@ pub fn timeline(text: &str) -> Timeline {
             payload,
             window: if passive || refused { 0 } else { 502 },
             flags,
-            ip_id: if passive { 0 } else { number as u16 },
+            ip_id: 0,
             ttl,
             options: Options::default(),
         });

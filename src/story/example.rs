@@ -41,7 +41,7 @@ pub(crate) fn segment(number: FrameNo, ms: i64, from: Side, flags: Flags, (seq, 
         payload: if len == 0 { PayloadKind::None } else { PayloadKind::Other },
         window: if flags.has(Flags::RST) { 0 } else { 64_000 },
         flags: flags | from_server,
-        ip_id: number as u16,
+        ip_id: 0,
         ttl: 64,
         options: Options::default(),
     }

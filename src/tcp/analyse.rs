@@ -1,6 +1,6 @@
 //! The analysis of one connection, step by step.
 
-use super::numbers::{Numbered, number};
+use super::numbers::{Numbered, mss, number};
 use super::reading::Reading;
 use super::{
     Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, ending, marking, moves, orphan, receipts, reset,
@@ -16,7 +16,7 @@ pub const FIN_TIMEOUT: Nanos = 60_000_000_000;
 pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
     let Numbered { mut rows, base, scale } = number(&conversation);
     reset::classify(&mut rows);
-    let reading = Reading::new(&rows);
+    let reading = Reading::new(&rows, mss(&conversation));
     receipts::receipts(&mut rows, &reading);
     let happenings = receipts::happenings(&rows, &reading);
     let changes = moves::run(&mut rows, &reading, &happenings);

@@ -69,7 +69,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     let doubtful = doubtful(rows, reading, side);
     for row in 0..rows.len() {
         machine.blind |= blind == Some(row);
-        machine.doubt = doubtful[row] && !has_sent_fin(machine.state);
+        machine.doubt = doubtful[row] && may_send_fin(machine.state);
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
@@ -112,7 +112,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
             let (row, cause) = (row as u32, rows[h.cause].number());
             changes.push(StateChange { side, from, to, on: h.on, row, cause, certainty, proof });
         }
-        machine.doubt &= !has_sent_fin(machine.state) && machine.state != State::Closed;
+        machine.doubt &= may_send_fin(machine.state);
         let cell = &mut rows[row].cells[side];
         cell.state = machine.state;
         cell.certainty = machine.certainty(row);
@@ -145,8 +145,8 @@ fn doubtful(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     out
 }
 
-fn has_sent_fin(state: State) -> bool {
-    state.may_be_orphan() || state == State::TimeWait
+fn may_send_fin(state: State) -> bool {
+    matches!(state, State::Established | State::CloseWait)
 }
 
 /// The row from which on the capture lacks what the end was sent: it acknowledges bytes after which the capture has none
@@ -191,9 +191,9 @@ fn accepts_reset(rows: &[Row], reading: &Reading, state: State, h: &Happening) -
                 past > 0 && i64::from(past) <= i64::from(syn.segment.span())
             });
     }
-    // what stood before the RST: its own row adds nothing, for an RST counts for no bytes
-    let known = &reading.known[h.cause];
-    let expected = [known[h.side].acked, known[rst.from].reach, known[rst.from].highest];
+    // what its sender had sent before it (an RST itself counts for no bytes), or less, if some of that was lost
+    let sent = reading.known[h.cause][rst.from];
+    let expected = [reading.known[h.row][h.side].acked, sent.reach, sent.highest];
     if expected.iter().all(Option::is_none) {
         return true;
     }

@@ -101,6 +101,15 @@ fn scale(conversation: &Conversation) -> Pair<Option<u8>> {
     }
 }
 
+/// The maximum segment size that each end announced in its SYN.
+pub(super) fn mss(conversation: &Conversation) -> Pair<Option<u16>> {
+    let announced = |side| {
+        let syns = conversation.segments.iter().filter(|s| sender(s) == side && s.flags.has(Flags::SYN));
+        syns.filter_map(|syn| conversation.rare.get(&syn.number)?.mss).next()
+    };
+    Pair { client: announced(Side::Client), server: announced(Side::Server) }
+}
+
 /// Window in bytes. A SYN's is never scaled, and 0 is 0 on any scale.
 fn window(segment: &Segment, scale: Option<u8>) -> Option<u32> {
     let raw = u32::from(segment.window);

@@ -45,8 +45,13 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub fn new(rows: &[Row]) -> Reading {
-        let rtt = round_trip(rows);
+    /// `mss`: the maximum segment size that each end's SYN announced.
+    pub fn new(rows: &[Row], mss: Pair<Option<u16>>) -> Reading {
+        let delays = answer_delays(rows);
+        let rtt = match (delays.client, delays.server) {
+            (Some(client), Some(server)) => Some(client + server),
+            (client, server) => server.or(client),
+        };
         let crossing = rtt.map_or(USUAL_CROSSING, |rtt| (2 * rtt).max(LEAST_CROSSING));
         let injected = injected(rows, crossing);
         let counts: Vec<bool> = rows
@@ -61,7 +66,7 @@ impl Reading {
         Reading {
             known: known(rows, &counts),
             overtaken: overtaken(rows),
-            unseen: unseen(rows, &counts),
+            unseen: unseen(rows, &counts, mss),
             counts,
             injected,
             own,
@@ -77,17 +82,20 @@ impl Reading {
     }
 }
 
-/// SYN to SYN-ACK and SYN-ACK to ACK together, each from the last copy to the first answer.
-fn round_trip(rows: &[Row]) -> Option<Nanos> {
-    let time = |r: &Row| r.segment.time;
+/// How long each end's answers take to pass the capture point, by the handshake: SYN to SYN-ACK at the server, SYN-ACK to
+/// ACK at the client, each from the last copy.
+pub(super) fn answer_delays(rows: &[Row]) -> Pair<Option<Nanos>> {
     let flags = |r: &Row, yes: Flags, no: Flags| r.segment.flags.has(yes) && !r.segment.flags.any(no);
-    let synack = rows.iter().position(|r| flags(r, Flags::SYN | Flags::ACK, Flags::RST))?;
-    let server = rows[synack].from;
-    let syn = rows[..synack].iter().rev().find(|r| r.from != server && flags(r, Flags::SYN, Flags::ACK))?;
+    let Some(synack) = rows.iter().position(|r| flags(r, Flags::SYN | Flags::ACK, Flags::RST)) else {
+        return Pair::default();
+    };
+    let (server, time) = (rows[synack].from, rows[synack].segment.time);
+    let syn = rows[..synack].iter().rev().find(|r| r.from != server && flags(r, Flags::SYN, Flags::ACK));
     let ack = rows[synack..].iter().find(|r| r.from != server && flags(r, Flags::ACK, Flags::SYN | Flags::RST));
-    let first = time(&rows[synack]) - time(syn);
-    let second = ack.map_or(0, |r| time(r) - time(&rows[synack]));
-    Some((first + second).max(0))
+    let mut delays = Pair::default();
+    delays[server] = syn.map(|r| (time - r.segment.time).max(0));
+    delays[server.other()] = ack.map(|r| (r.segment.time - time).max(0));
+    delays
 }
 
 /// Which frames does somebody else seem to have sent? A FIN or RST whose hop count is that of none of the sender's
@@ -148,7 +156,7 @@ fn overtaken(rows: &[Row]) -> Vec<bool> {
 
 /// Where the capture may lack frames of the sender's: its IPv4 identifications jump, or its sequence numbers do not go on
 /// where they stood and no identification shows that nothing came between.
-fn unseen(rows: &[Row], counts: &[bool]) -> Vec<bool> {
+fn unseen(rows: &[Row], counts: &[bool], mss: Pair<Option<u16>>) -> Vec<bool> {
     let mut last: Pair<Option<(u16, u32)>> = Pair::default();
     let mut next: Pair<Option<i64>> = Pair::default();
     // the other end sent bytes again: it may have missed what this one sent
@@ -163,8 +171,11 @@ fn unseen(rows: &[Row], counts: &[bool]) -> Vec<bool> {
             let beyond = next[from].is_some_and(|next| r.seq > next);
             let astray = s.span() > 0 && next[from].is_some_and(|next| next != r.seq);
             let step = last[from].filter(|_| s.ip_id != 0).map(|(id, len)| {
-                // a frame that was offloaded counts as several: as one for each segment of at least 536 bytes
-                (s.ip_id.wrapping_sub(id), 1 + (len.saturating_sub(1) / 536) as u16)
+                // a frame that was offloaded counts as several; options take up to 40 bytes of each
+                let segments = |mss: u32| len.div_ceil(mss.max(1)).max(1) as u16;
+                let upper = mss[from.other()].map_or(1, |mss| segments(u32::from(mss).saturating_sub(40).max(88)));
+                let lower = mss[from.other()].map_or(1, |mss| segments(u32::from(mss)));
+                (s.ip_id.wrapping_sub(id), lower, upper)
             });
             if s.ip_id != 0 {
                 last[from] = Some((s.ip_id, s.len));
@@ -175,9 +186,8 @@ fn unseen(rows: &[Row], counts: &[bool]) -> Vec<bool> {
             next[from] = next[from].max(Some(r.end()));
             beyond
                 || match step {
-                    Some((step, most)) if step > most => true,
-                    Some((_, 1)) => false,
-                    _ => astray || missed,
+                    Some((step, lower, upper)) => step != 1 && !(lower..=upper).contains(&step),
+                    None => astray || missed,
                 }
         })
         .collect()

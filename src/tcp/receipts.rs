@@ -292,9 +292,11 @@ impl End<'_> {
             let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end;
             // no frame acknowledges an acknowledgement; but one may acknowledge what came with it
             let proven = acks.iter().copied().filter(|r| self.rows[*r].segment.span() > 0).find_map(|carrier| {
-                let proof =
-                    self.reading.later(self.side, carrier).find(|r| self.ack_covers(*r, self.rows[carrier].end()))?;
-                Some((carrier, proof))
+                let end = self.rows[carrier].end();
+                let proof = self.reading.later(self.side, carrier).find(|r| self.ack_covers(*r, end))?;
+                // of several copies the last may be the one that came
+                let copies = acks.iter().take_while(|r| **r < proof).filter(|r| self.rows[**r].end() <= end);
+                Some((copies.copied().last().unwrap_or(carrier), proof))
             });
             if let Some(mut at) = self.arrival(&acks, |_| false, again) {
                 if let Some((carrier, proof)) = proven {

@@ -1,7 +1,7 @@
 //! Resets: their form says whether they answer a segment or abort a connection; the sender's state says why.
 
-use super::{Fate, Row};
-use crate::capture::FrameNo;
+use super::{Fate, Row, reading};
+use crate::capture::{FrameNo, Nanos};
 use crate::flow::Pair;
 use crate::wire::Flags;
 
@@ -121,6 +121,7 @@ pub struct Reset {
 ///
 /// One RST answers one segment (RFC 9293 §3.10.7.1), so two equal RSTs answer two segments, in their order.
 pub(super) fn classify(rows: &mut [Row]) {
+    let delays = reading::answer_delays(rows);
     let mut answered = vec![false; rows.len()];
     // the highest acknowledgement number of each end so far, and the number after its highest byte
     let mut acked: Pair<Option<i64>> = Pair::default();
@@ -145,7 +146,7 @@ pub(super) fn classify(rows: &mut [Row]) {
                 None => (ResetForm::Unclear, None),
             }
         } else {
-            match provoker(rows, &answered, i, acked[from]) {
+            match provoker(rows, &answered, i, acked[from], delays[from]) {
                 Some(row) => (ResetForm::Reply, Some(row)),
                 None => (ResetForm::Unclear, None),
             }
@@ -161,6 +162,9 @@ pub(super) fn classify(rows: &mut [Row]) {
 /// How far back a provoking segment is looked for, in rows: bounds the work on captures made to be slow.
 const LOOK_BACK: usize = 2000;
 
+/// An answer may take this much longer than the handshake's.
+const SLACK: Nanos = 10_000_000;
+
 /// The SYN that an RST with ACK refuses.
 fn refuses(rows: &[Row], rst: usize, sent_synack: bool) -> Option<usize> {
     let r = &rows[rst];
@@ -173,10 +177,11 @@ fn refuses(rows: &[Row], rst: usize, sent_synack: bool) -> Option<usize> {
     (r.segment.seq.0 == 0 || !sent_synack).then_some(syn + rst.saturating_sub(LOOK_BACK))
 }
 
-/// The segment that an RST without ACK answers: the earliest unanswered one of the other end that carries the RST's
-/// number as its acknowledgement and that the RST's sender has not acknowledged; else the latest bare ACK since
-/// its sender last said anything else.
-fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>) -> Option<usize> {
+/// The segment that an RST without ACK answers: one of the other end that carries the RST's number as its
+/// acknowledgement and that the RST's sender has neither answered nor acknowledged: the earliest that is not much older
+/// than this sender's answers take (`delay`), for RSTs answer in order; the youngest, if all are older. Else the latest
+/// bare ACK since the sender last said anything else.
+fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>, delay: Option<Nanos>) -> Option<usize> {
     let r = &rows[rst];
     let start = rst.saturating_sub(LOOK_BACK);
     let fits = |i: &usize| {
@@ -188,17 +193,15 @@ fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>) -> 
             && !answered[*i]
     };
     let unacknowledged = |i: &usize| rows[*i].segment.span() > 0 && acked.is_none_or(|ack| rows[*i].end() > ack);
-    let copied = |i: usize| {
-        rows[i + 1..rst].iter().enumerate().any(|(k, s)| {
-            s.from == rows[i].from && s.seq == rows[i].seq && s.end() == rows[i].end() && !answered[i + 1 + k]
-        })
-    };
     let live = |s: &Row| s.from == r.from && !s.segment.flags.any(Flags::RST | Flags::ICMP | Flags::DUPLICATE);
     let silent_from = rows[start..rst].iter().rposition(live).map_or(start, |last| start + last);
-    (start..rst)
-        .filter(fits)
-        .filter(unacknowledged)
-        .find(|i| !copied(*i))
+    let mut candidates = (start..rst).filter(fits).filter(unacknowledged);
+    let oldest = delay.map_or(Nanos::MAX, |delay| 2 * delay + SLACK);
+    let age = |i: usize| r.segment.time - rows[i].segment.time;
+    candidates
+        .clone()
+        .find(|i| age(*i) <= oldest)
+        .or_else(|| candidates.next_back())
         .or_else(|| (silent_from..rst).rev().find(|i| fits(i) && rows[*i].segment.span() == 0))
 }
 
