@@ -12,6 +12,22 @@ fn judged(sample: &str) -> Option<Vec<Summary>> {
 }
 
 #[test]
+fn every_rule_has_its_file_and_its_words() {
+    for rule in RULES {
+        let file = format!("{}/src/diagnose/rules/{}.rs", env!("CARGO_MANIFEST_DIR"), rule.id.replace('-', "_"));
+        assert!(std::path::Path::new(&file).exists(), "{} has no file of its name", rule.id);
+        for words in [rule.title, rule.what, rule.why, rule.sample, rule.twin] {
+            assert!(!words.is_empty(), "{} has no words", rule.id);
+        }
+        assert!(!rule.next.is_empty() && !rule.look_alikes.is_empty() && !rule.refs.is_empty(), "{}", rule.id);
+        assert!(rule.what.ends_with('.') && rule.why.ends_with('.'), "{}", rule.id);
+        assert_ne!(rule.sample, rule.twin, "{}", rule.id);
+    }
+    let files = std::fs::read_dir(format!("{}/src/diagnose/rules", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    assert_eq!(files.count(), RULES.len() + 2, "a file of rules/ is not in RULES");
+}
+
+#[test]
 fn each_rule_fires_on_its_sample_and_not_on_its_twin() {
     for rule in RULES {
         let found = |sample: &str| {

@@ -13,7 +13,7 @@ mod timeouts;
 
 pub use facts::Facts;
 pub use rules::RULES;
-pub use run::{judge, run};
+pub use run::{details, judge, run};
 pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching};
 
 use crate::capture::{FrameNo, Nanos};
@@ -219,6 +219,14 @@ impl Finding {
     /// A finding without lines, as bad as its rule, on the rows `evidence`.
     fn new(rule: &'static Rule, facts: &Facts, certainty: Certainty, evidence: &[usize], says: String) -> Finding {
         Finding::on(rule, facts.timeline.flow.id, certainty, facts.numbers(evidence), says)
+    }
+
+    /// Keeps only what a list needs.
+    fn forget_lines(&mut self) {
+        for lines in [&mut self.proof, &mut self.against, &mut self.application, &mut self.checklist] {
+            *lines = Vec::new();
+        }
+        self.advice = Vec::new();
     }
 
     /// The same, on frames of connection `connection`.

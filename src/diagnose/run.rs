@@ -9,6 +9,10 @@ use crate::flow::{Pair, Side, Trace};
 use crate::tcp::{self, State, Timeline};
 use crate::wire::{Flags, PayloadKind};
 
+/// In a capture of more connections than this, findings are kept without their lines, which take some kilobytes each;
+/// [`details`] makes them again for the one that somebody looks at.
+const DETAILED: usize = 20_000;
+
 /// Connections that a thread takes at a time: few enough that a large one does not hold up its neighbours for long.
 const CHUNK: usize = 64;
 
@@ -104,13 +108,37 @@ fn one_cause_one_finding(facts: &Facts, findings: &mut Vec<Finding>) {
 fn summary(trace: &Trace, id: u32) -> Option<Summary> {
     let conversation = trace.conversation(id)?;
     let start = conversation.segments.first()?.time;
-    let origin = trace.captures.first().and_then(|c| c.first).unwrap_or(start);
-    let last = trace.captures.iter().filter_map(|c| c.last).max();
+    let origin = trace.captures.iter().filter_map(|c| c.first).min().unwrap_or(start);
     let timeline = tcp::analyse(conversation, origin);
     let end = timeline.rows.iter().map(|r| r.segment.time).max().unwrap_or(start);
-    let capture_end = last.unwrap_or(end).max(end);
-    let findings = judge(&timeline, capture_end);
+    let capture_end = capture_end(trace, end);
+    let mut findings = judge(&timeline, capture_end);
+    if trace.flows.len() > DETAILED {
+        findings.iter_mut().for_each(Finding::forget_lines);
+    }
     Some(summarise(&timeline, capture_end, start, end, findings))
+}
+
+/// The findings of a summary with all their lines, for a connection that is looked at.
+pub fn details(trace: &Trace, summary: &Summary, timeline: &Timeline) -> Vec<Finding> {
+    let mut findings = summary.findings.clone();
+    if trace.flows.len() > DETAILED {
+        let again = judge(timeline, capture_end(trace, summary.end));
+        for finding in &mut findings {
+            let same = again.iter().find(|f| std::ptr::eq(f.rule, finding.rule) && f.evidence == finding.evidence);
+            if let Some(same) = same {
+                let severity = finding.severity;
+                *finding = same.clone();
+                finding.severity = severity;
+            }
+        }
+    }
+    findings
+}
+
+/// Time of the last packet of all captures, and not before `end`.
+fn capture_end(trace: &Trace, end: Nanos) -> Nanos {
+    trace.captures.iter().filter_map(|c| c.last).max().map_or(end, |last| last.max(end))
 }
 
 fn summarise(timeline: &Timeline, capture_end: Nanos, start: Nanos, end: Nanos, findings: Vec<Finding>) -> Summary {

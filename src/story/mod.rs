@@ -13,7 +13,7 @@ pub mod words;
 use std::ops::Range;
 
 use crate::capture::{FrameNo, Nanos};
-use crate::diagnose::{Finding, Summary};
+use crate::diagnose::{self, Finding, Summary};
 use crate::flow::Trace;
 use crate::tcp::{self, Timeline};
 
@@ -85,7 +85,7 @@ pub fn origin(trace: &Trace) -> Nanos {
 pub fn tell(trace: &Trace, summaries: &[Summary], id: u32) -> Option<Story> {
     let timeline = tcp::analyse(trace.conversation(id)?, origin(trace));
     let place = summaries.binary_search_by_key(&id, |s| s.id).ok();
-    let findings = place.map(|i| summaries[i].findings.clone()).unwrap_or_default();
+    let findings = place.map(|i| diagnose::details(trace, &summaries[i], &timeline)).unwrap_or_default();
     let mut comments: Vec<(FrameNo, String)> = trace
         .captures
         .iter()
