@@ -131,13 +131,14 @@ impl Layout {
         };
         let kind = u32_at(window.bytes(), 0, big_endian).unwrap_or_default();
         let length = u32_at(window.bytes(), 4, big_endian).unwrap_or_default();
-        if length < 12 || length % 4 != 0 {
+        if length < 12 || !length.is_multiple_of(4) {
             return Err(Trouble::Damaged(format!("a block there claims to have {length} bytes")));
         }
         if length > MAX_BLOCK {
-            return match window.skip(u64::from(length))? {
-                true => Ok(Found::TooLarge { offset, bytes: length }),
-                false => Err(Trouble::Cut { left: window.offset() - offset }),
+            return if window.skip(u64::from(length))? {
+                Ok(Found::TooLarge { offset, bytes: length })
+            } else {
+                Err(Trouble::Cut { left: window.offset() - offset })
             };
         }
         let whole = length as usize;
@@ -183,10 +184,11 @@ impl Layout {
                 };
                 let end = head.size + head.captured as usize;
                 // options are rare: the block is parsed again for them, only if there is room for one
-                if kind == PACKET && whole >= end.next_multiple_of(4) + 8 {
-                    if let Some(Block::EnhancedPacket(packet)) = parse() {
-                        comments = texts(&packet.options);
-                    }
+                if kind == PACKET
+                    && whole >= end.next_multiple_of(4) + 8
+                    && let Some(Block::EnhancedPacket(packet)) = parse()
+                {
+                    comments = texts(&packet.options);
                 }
                 let packet = Head {
                     time: head.time,

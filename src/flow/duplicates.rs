@@ -7,8 +7,15 @@ use crate::wire::{Flags, Segment};
 /// How far apart copies with the same IP identification may lie.
 const SAME_ID: Nanos = 500_000;
 
-/// How far apart copies may lie that have no IP identification to show that they are one packet.
+/// How far apart they may lie if a router lowered the time to live of the second: no sender does that.
+const ROUTED: Nanos = 150_000_000;
+
+/// How far apart copies may lie that came another way, and have no IP identification to show that they are one packet.
 const NO_ID: Nanos = 100_000;
+
+/// How far apart copies may lie that came the same way without an IP identification, as from a mirror port: no more than
+/// the resolution of most captures.
+const MIRRORED: Nanos = 1_000;
 
 /// How many packets back a copy is looked for.
 const WINDOW: usize = 16;
@@ -34,7 +41,7 @@ pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
         }
         let original = recent.iter_mut().flatten().find(|o| {
             let first = &segments[o.at as usize];
-            let new_way = !o.via[..o.ways].contains(&via) || first.ttl != segment.ttl;
+            let new_way = !o.via[..o.ways].contains(&via) || segment.ttl < first.ttl;
             is_copy(first, &segment, new_way)
         });
         if let Some(original) = original {
@@ -63,5 +70,13 @@ fn is_copy(first: &Segment, second: &Segment, new_way: bool) -> bool {
         && first.ip_id == second.ip_id
         && first.tsval == second.tsval
         && first.options == second.options;
-    same && if first.ip_id != 0 { (0..=SAME_ID).contains(&apart) } else { new_way && (0..=NO_ID).contains(&apart) }
+    let most = match (first.ip_id != 0, new_way) {
+        (true, _) if second.ttl < first.ttl => ROUTED,
+        (true, _) => SAME_ID,
+        (false, true) => NO_ID,
+        (false, false) if second.span() > 0 => MIRRORED,
+        // duplicate ACKs, which mean something, may follow each other as fast
+        (false, false) => 0,
+    };
+    same && (0..=most).contains(&apart)
 }

@@ -37,7 +37,7 @@ struct Life {
 enum Answer {
     /// A SYN-ACK for exactly this SYN, an RST for exactly it, or its sender went on from it.
     Taken,
-    /// Only frames of another connection.
+    /// The old connection's last acknowledgement once more: it lives.
     Challenged,
     /// Nothing.
     None,
@@ -93,8 +93,8 @@ impl Life {
         }
         match self.answer(segment, ahead) {
             Answer::Taken => true,
-            Answer::Challenged => self.reset_by.is_some(),
-            Answer::None => closed || self.reset_by.is_some(),
+            Answer::Challenged => false,
+            Answer::None => self.over(to),
         }
     }
 
@@ -132,7 +132,9 @@ impl Life {
                 if flags.has(Flags::RST) || (flags.has(Flags::SYN) && next.seq != syn.seq && !flags.has(Flags::ACK)) {
                     break;
                 }
-                if flags.has(Flags::ACK) && !flags.has(Flags::SYN) && next.seq == syn.end() {
+                // a capture of one direction alone: nobody goes on from a SYN that was not answered
+                let goes_on = flags.has(Flags::ACK) && !flags.has(Flags::SYN) && next.seq == syn.end();
+                if goes_on && answer == Answer::None {
                     return Answer::Taken;
                 }
             } else if flags.has(Flags::SYN | Flags::ACK) {
@@ -145,7 +147,7 @@ impl Life {
                 }
             } else if flags.has(Flags::RST | Flags::ACK) && covers(next.ack) {
                 return Answer::Taken;
-            } else {
+            } else if self.ends[from].acked.is_none_or(|acked| acked == next.ack) {
                 answer = Answer::Challenged;
             }
         }

@@ -103,7 +103,7 @@ fn first_line(payload: &[u8]) -> String {
     for byte in line.iter().take(LINE) {
         match byte {
             b' '..=b'~' => text.push(char::from(*byte)),
-            _ => text.push_str(&format!("\\x{byte:02x}")),
+            _ => text.extend(byte.escape_ascii().map(char::from)),
         }
     }
     text.truncate(LINE);

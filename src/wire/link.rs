@@ -7,7 +7,7 @@ pub struct Link {
     pub number: u16,
     /// Its name there, without `LINKTYPE_`.
     pub name: &'static str,
-    /// Takes the link's header off a packet.
+    /// Takes the link's header off a packet; `None` if it is cut.
     strip: fn(&[u8]) -> Option<Peeled>,
 }
 
@@ -92,8 +92,9 @@ pub(super) fn peel(link: u16, packet: &[u8]) -> Result<Peeled, NoIp> {
     Err(NoIp::Other("other protocols"))
 }
 
-fn raw(_: &[u8]) -> Option<Peeled> {
-    Some(Peeled { next: Next::Ip, size: 0, via: 0, vlan: 0 })
+/// No header at all.
+fn raw(packet: &[u8]) -> Option<Peeled> {
+    packet.first().map(|_| Peeled { next: Next::Ip, size: 0, via: 0, vlan: 0 })
 }
 
 fn ethernet(packet: &[u8]) -> Option<Peeled> {

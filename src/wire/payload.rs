@@ -27,10 +27,7 @@ fn request(payload: &[u8]) -> Option<PayloadKind> {
         let rest = payload.strip_prefix(name.as_bytes())?.strip_prefix(b" ")?;
         Some((*method, rest))
     })?;
-    let line = match rest.iter().take(4096).position(|b| *b == b'\n') {
-        Some(end) => Some(&rest[..end]),
-        None => None,
-    };
+    let line = rest.iter().take(4096).position(|b| *b == b'\n').map(|end| &rest[..end]);
     // other protocols have verbs of these names; a whole first line must end in the version
     let fits = match line {
         Some(line) => line.windows(7).any(|w| w == b" HTTP/1"),

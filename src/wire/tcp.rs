@@ -86,7 +86,7 @@ impl Tcp {
                 Options::WINDOW_SCALE
             }
             4 if body.is_empty() => Options::SACK_PERMITTED,
-            5 if body.len() % 8 == 0 => {
+            5 if body.len().is_multiple_of(8) => {
                 self.rare.sack.extend(body.chunks_exact(8).filter_map(|edges| {
                     let (left, right) = (edges.first_chunk()?, edges.last_chunk()?);
                     Some((Seq(u32::from_be_bytes(*left)), Seq(u32::from_be_bytes(*right))))
