@@ -262,6 +262,10 @@ impl End<'_> {
             .filter(|r| (self.is_live(*r) || self.is_synack(*r)) && self.ack_covers(*r, 1) && !self.refused(*r))
             .collect();
         let at = self.arrival(&acks, proves, |r| self.is_synack(r));
+        // who repeats its SYN-ACK again and again does not take the ACKs (a full accept queue, a filter on the way)
+        let first = acks.first().copied().unwrap_or(usize::MAX);
+        let repeats = self.own().filter(|r| *r > first && self.is_synack(*r)).count();
+        let at = at.filter(|at| at.proof.is_some() || repeats < 2);
         let at = at.or_else(|| self.own().find(|r| *r > synack && proves(*r) && acks.is_empty()).map(Self::shown_by));
         out.extend(at.map(|at| self.received(Event::ReceivedAckOfSyn, Order::Ack, at)));
     }
@@ -335,7 +339,8 @@ impl End<'_> {
             .filter(|r| {
                 self.rows[*r].from == peer && self.is_fin(*r) && self.rows[*r].end() == end && !self.refused(*r)
             })
-            .filter(|r| !self.flags(*r).has(Flags::DUPLICATE))
+            // a segment without ACK is not taken (RFC 9293 §3.10.7.4)
+            .filter(|r| self.flags(*r).has(Flags::ACK) && !self.flags(*r).has(Flags::DUPLICATE))
             .collect();
         let mut carriers: Vec<usize> = Vec::new();
         if let Some(filled) = filled {
