@@ -1,6 +1,7 @@
 //! Stories written down: one file a format, all of them rows of [`FORMATS`].
 
 pub mod decimal;
+pub mod docs;
 pub mod findings;
 pub mod json;
 pub mod lanes;
