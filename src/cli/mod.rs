@@ -8,13 +8,15 @@ mod reading;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use anyhow::{Result, bail};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::export::Look;
 use crate::story::escape::plain;
+use crate::story::suggest::suggestion;
 use crate::tui;
 
 /// Shows, frame by frame, what both ends' TCP state machines went through in a packet capture, and what went wrong.
@@ -117,6 +119,19 @@ fn terminal(files: &[OsString], common: &Common) -> Result<ExitCode> {
     };
     if let Some(expression) = &common.filter {
         reading::filter(expression)?;
+    }
+    // what can be said without the screen is said before it is taken
+    for file in files.iter().filter(|f| *f != "-") {
+        let path = Path::new(file);
+        if !path.exists() {
+            let name = file.to_string_lossy();
+            let commands = Cli::command();
+            let hint = suggestion(&name, commands.get_subcommands().map(clap::Command::get_name));
+            bail!("{name}: no such file, and no command of that name{hint}; see `finwait --help`");
+        }
+    }
+    if !io::stdout().is_terminal() {
+        bail!("standard output is no terminal; `finwait check`, `list` and `export` print to files and pipes");
     }
     let options = tui::Options {
         ascii: common.ascii,

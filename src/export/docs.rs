@@ -68,7 +68,9 @@ fn one_rule(page: &mut String, rule: &Rule) {
     let mut list = |title: &str, items: Vec<String>| {
         if !items.is_empty() {
             let _ = write!(page, "\n{title}:\n\n");
-            items.iter().for_each(|item| _ = writeln!(page, "* {item}"));
+            for item in items {
+                let _ = writeln!(page, "* {item}");
+            }
         }
     };
     let known = |name: &str| RULES.iter().any(|r| r.id == name);

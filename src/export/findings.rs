@@ -121,9 +121,9 @@ fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
 /// How sure a finding is, in words, with the rules that these frames also allow.
 pub fn certainty(finding: &Finding) -> String {
     let sure = match finding.certainty {
-        Certainty::Proven => "proven: these frames allow no other reading",
-        Certainty::Inferred => "inferred: nothing in the capture speaks against it",
-        Certainty::Assumed => "assumed: the capture cannot tell it from other causes",
+        Certainty::Proven => "proven, since these frames allow no other reading",
+        Certainty::Inferred => "inferred, since nothing in the capture speaks against it",
+        Certainty::Assumed => "assumed, since the capture cannot tell it from other causes",
     };
     if finding.or.is_empty() { sure.to_owned() } else { format!("{sure}; it may also be {}", finding.or.join(" or ")) }
 }

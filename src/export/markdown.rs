@@ -156,11 +156,11 @@ fn code(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// Text that Markdown leaves as it is.
+/// Text that Markdown leaves as it is; sentences may hold `code`.
 fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
-        if matches!(c, '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|') {
+        if matches!(c, '\\' | '*' | '[' | ']' | '<' | '>' | '|') {
             out.push('\\');
         }
         out.push(c);
