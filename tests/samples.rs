@@ -63,7 +63,7 @@ fn every_format_is_the_same_each_time() {
 fn ascii_is_ascii() {
     for (name, path) in common::samples() {
         let (trace, summaries) = read(&path);
-        for format in ["text", "markdown"] {
+        for format in ["text", "markdown", "mermaid"] {
             let text = export(&trace, &summaries, format, Look { ascii: true, color: false });
             assert!(text.is_ascii(), "{name}: {format} with --ascii is not ASCII");
         }

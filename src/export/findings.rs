@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Report;
 use super::paint::{Paint, Style};
+use super::wrap::{WIDTH, wrap};
 use crate::capture::FrameNo;
 use crate::diagnose::{Finding, Line, Severity};
 use crate::story::units::{count, seconds};
@@ -66,8 +67,10 @@ pub fn block(report: &Report, story: &Story, finding: &Finding, paint: Paint, ou
     }
     writeln!(out, "{}", gutter(""))?;
     for (kind, text) in notes(finding) {
+        let indent = margin + 1 + "= : ".len() + kind.len();
         let kind = paint.styled(Style::Strong, &format!("= {kind}:"));
-        writeln!(out, "{} {kind} {}", " ".repeat(margin), paint.text(&text))?;
+        let text = wrap(&paint.text(&text), WIDTH.saturating_sub(indent)).join(&format!("\n{}", " ".repeat(indent)));
+        writeln!(out, "{} {kind} {text}", " ".repeat(margin))?;
     }
     Ok(())
 }

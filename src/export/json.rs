@@ -4,12 +4,14 @@ use std::io::{self, Write};
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::ser::Formatter;
 
 use super::Report;
 use super::decimal::{Seconds, timestamp};
 use crate::capture::{CaptureInfo, FrameNo};
 use crate::diagnose::{Figure, Finding};
 use crate::flow::{Endpoint, Side};
+use crate::story::escape::is_unsafe;
 use crate::story::{Story, tell};
 use crate::tcp::{Cell, Marked, Row, StateChange, Timeline};
 use crate::wire::Flags;
@@ -41,13 +43,13 @@ pub fn write_document(report: &Report, parts: Parts, out: &mut dyn Write) -> io:
     writeln!(out, "{{\n\"schema\": \"{SCHEMA}\",\n\"captures\": [")?;
     for (i, capture) in report.trace.captures.iter().enumerate() {
         out.write_all(if i == 0 { b"" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &Capture::new(capture, None))?;
+        write_object(&Capture::new(capture, None), out)?;
     }
     out.write_all(b"\n],\n\"connections\": [\n")?;
     let mut first = true;
     for story in stories(report) {
         out.write_all(if first { b"" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &Connection::new(report, &story, parts, None))?;
+        write_object(&Connection::new(report, &story, parts, None), out)?;
         first = false;
     }
     out.write_all(b"\n]\n}\n")
@@ -56,14 +58,37 @@ pub fn write_document(report: &Report, parts: Parts, out: &mut dyn Write) -> io:
 /// Writes a line for each capture, then one for each connection with these parts.
 pub fn write_lines(report: &Report, parts: Parts, out: &mut dyn Write) -> io::Result<()> {
     for capture in &report.trace.captures {
-        serde_json::to_writer(&mut *out, &Capture::new(capture, Some("capture")))?;
+        write_object(&Capture::new(capture, Some("capture")), out)?;
         out.write_all(b"\n")?;
     }
     for story in stories(report) {
-        serde_json::to_writer(&mut *out, &Connection::new(report, &story, parts, Some("connection")))?;
+        write_object(&Connection::new(report, &story, parts, Some("connection")), out)?;
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+fn write_object(object: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(out, Harmless);
+    Ok(object.serialize(&mut serializer)?)
+}
+
+/// Compact JSON in which characters that could act on a terminal, or turn text round, are escaped.
+struct Harmless;
+
+impl Formatter for Harmless {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(c) = rest.chars().find(|c| is_unsafe(*c)) {
+            let (before, after) = rest.split_once(c).unwrap_or((rest, ""));
+            out.write_all(before.as_bytes())?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = after;
+        }
+        out.write_all(rest.as_bytes())
+    }
 }
 
 fn stories<'a>(report: &'a Report) -> impl Iterator<Item = Story> + 'a {
@@ -309,5 +334,20 @@ impl Serialize for Figures<'_> {
             }
         }
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_harmless_and_still_the_same() {
+        let name = "a\u{202e}b\u{9b}31m\u{7f}\u{e0041}\n\"ü";
+        let mut out = Vec::new();
+        write_object(&name, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.chars().any(is_unsafe), "{text:?}");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), name);
     }
 }

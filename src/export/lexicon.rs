@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::Look;
 use super::paint::{Paint, Style};
+use super::wrap::{WIDTH, wrap};
 use crate::diagnose::{RULES, Rule};
 use crate::tcp::{MARKS, MOVES, MarkInfo, OUTCOMES, OutcomeInfo, RESETS, ResetInfo, STATES, StateInfo};
 
@@ -112,13 +113,16 @@ fn heading(entry: Entry) -> &'static str {
 pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(look);
     writeln!(out, "{}", paint.styled(Style::Strong, &format!("{} ({})", entry.name(), entry.kind())))?;
-    writeln!(out, "\n{}", paint.text(entry.what()))?;
+    writeln!(out, "\n{}", wrap(&paint.text(entry.what()), WIDTH).join("\n"))?;
     let mut section = |title: &str, lines: &[String]| -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
         }
         writeln!(out, "\n{}", paint.styled(Style::Strong, title))?;
-        lines.iter().try_for_each(|line| writeln!(out, "  {}", paint.text(line)))
+        lines.iter().try_for_each(|line| {
+            let indent = if line.starts_with("- ") { "\n    " } else { "\n  " };
+            writeln!(out, "  {}", wrap(&paint.text(line), WIDTH - 4).join(indent))
+        })
     };
     let list = |items: &[&str]| items.iter().map(|i| format!("- {i}")).collect::<Vec<_>>();
     match entry {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::Report;
+use super::paint::Paint;
+use super::{Look, Report};
 use crate::flow::Side;
 use crate::story::escape::plain;
 use crate::story::{Step, Story, label, tell, words};
@@ -14,7 +15,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "sequenceDiagram")?;
     for id in report.ids {
         let Some(story) = tell(report.trace, report.summaries, *id) else { continue };
-        connection(&story, out)?;
+        let mut lines = Vec::new();
+        connection(&story, &mut lines)?;
+        Paint::new(Look { color: false, ..report.look }).write(&lines, out)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ pub mod markdown;
 pub mod mermaid;
 pub mod paint;
 pub mod text;
+mod wrap;
 
 use std::io::{self, Write};
 

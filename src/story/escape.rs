@@ -68,7 +68,7 @@ pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
 
 /// Control characters, and those of Unicode's general category Cf (format), Zl and Zp, with the fillers that look
 /// like nothing.
-fn is_unsafe(c: char) -> bool {
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
