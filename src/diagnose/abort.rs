@@ -34,6 +34,8 @@ pub struct Abort {
     pub likely: Likely,
     /// Had the other end acknowledged all that was sent to it?
     pub delivered: bool,
+    /// Had the other end closed before?
+    pub peer_closed: bool,
 }
 
 /// Finds it. A client that gave up waiting is not meant here, nor an end that had said FIN before.
@@ -51,12 +53,14 @@ pub fn abort(facts: &Facts) -> Option<Abort> {
     let last = facts.data_before(reset);
     let delivered =
         facts.data_of_before(by, reset).is_none_or(|own| facts.acknowledged(own).is_some_and(|ack| ack < reset));
+    let peer_closed = facts.fin(by.other()).is_some_and(|fin| fin < reset);
     let likely = match last {
         None => Likely::Unused,
         Some(last) if facts.row(last).from != by => {
+            let said_goodbye = peer_closed && facts.is_goodbye_sized(last);
             let read_at_leisure = by == Side::Client && facts.acknowledged(last).is_some_and(|ack| ack < reset);
             let more = facts.data_of_after(by.other(), reset).next().is_some();
-            if read_at_leisure && !more { Likely::Complete } else { Likely::Unread }
+            if said_goodbye || read_at_leisure && !more { Likely::Complete } else { Likely::Unread }
         }
         Some(_) => {
             // its own words were the last; were there bytes of the other end that it had not even acknowledged?
@@ -70,7 +74,7 @@ pub fn abort(facts: &Facts) -> Option<Abort> {
             }
         }
     };
-    Some(Abort { by, reset, last, likely, delivered })
+    Some(Abort { by, reset, last, likely, delivered, peer_closed })
 }
 
 /// Did the client cut the connection off after it had waited for an answer to a request that had arrived?
@@ -85,15 +89,18 @@ fn gave_up_waiting(facts: &Facts, reset: usize) -> bool {
 
 impl Abort {
     /// How bad it is.
-    fn severity(&self, facts: &Facts) -> Severity {
-        match self.likely {
-            Likely::Unread if self.by == Side::Server => Severity::Problem,
-            Likely::Unused if self.by == Side::Client => Severity::Note,
-            Likely::Unread | Likely::Unused => Severity::Warning,
-            Likely::Complete => {
-                let peer_closed = facts.fin(self.by.other()).is_some_and(|fin| fin < self.reset);
-                if self.delivered || peer_closed { Severity::Note } else { Severity::Warning }
-            }
+    fn severity(&self) -> Severity {
+        let harmless = match self.likely {
+            Likely::Unread => false,
+            Likely::Unused => self.by == Side::Client,
+            Likely::Complete => self.delivered || self.peer_closed,
+        };
+        if harmless {
+            Severity::Note
+        } else if self.likely == Likely::Unread && self.by == Side::Server && !self.peer_closed {
+            Severity::Problem
+        } else {
+            Severity::Warning
         }
     }
 
@@ -129,7 +136,7 @@ impl Abort {
         };
         let certainty = if self.likely == Likely::Unread { Certainty::Inferred } else { Certainty::Assumed };
         let mut f = Finding::new(rule, facts, certainty, &rows, says);
-        f.severity = self.severity(facts);
+        f.severity = self.severity();
         f.side = Some(self.by);
         f.or = match self.likely {
             Likely::Unread => vec!["linger-zero-abort", "process-died"],

@@ -4,7 +4,7 @@ use super::Line;
 use super::facts::{Facts, capital, seconds};
 use super::late::{AT_ONCE, Late};
 use super::timeouts::{self, Role};
-use crate::wire::PayloadKind;
+use crate::wire::{Flags, PayloadKind};
 
 /// Answered with the help of other connections.
 pub const QUESTION_TIMEOUT: &str = "Which idle timeout of which end ran out?";
@@ -54,7 +54,12 @@ fn resets(facts: &Facts, late: &Late) -> Line {
         match facts.answers(reset) {
             Some(to) => {
                 rows.push(to);
-                let what = if facts.row(to).segment.len > 0 { "the data" } else { "the FIN or its acknowledgement" };
+                let segment = &facts.row(to).segment;
+                let what = match (segment.len, segment.flags.has(Flags::FIN)) {
+                    (1.., _) => "the data",
+                    (0, true) => "the FIN",
+                    (0, false) => "the acknowledgement",
+                };
                 says.push(format!("Reset {} answers {what} of frame {}.", facts.number(reset), facts.number(to)));
             }
             None => says.push(format!("Reset {} cannot be tied to one frame.", facts.number(reset))),

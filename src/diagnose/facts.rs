@@ -2,9 +2,12 @@
 
 use super::Line;
 use crate::capture::{FrameNo, Nanos};
-use crate::flow::Side;
+use crate::flow::{Pair, Side};
 use crate::tcp::{Mark, ResetCause, ResetForm, Row, Timeline};
 use crate::wire::{Flags, PayloadKind};
+
+/// A TLS `close_notify` record is at most this long: header, two bytes, and the longest padding and tag in use.
+const LONGEST_ALERT: u32 = 40;
 
 /// A connection as the rules see it. Rows are named by their place in the timeline.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub struct Facts<'a> {
     pub syns: Vec<usize>,
     /// Is there a row with payload that begins an HTTP/1 request?
     pub clear_http: bool,
+    /// The number after the last payload byte of each end.
+    reach: Pair<i64>,
 }
 
 impl<'a> Facts<'a> {
@@ -36,8 +41,8 @@ impl<'a> Facts<'a> {
             resets: Vec::new(),
             syns: Vec::new(),
             clear_http: false,
+            reach: Pair { client: i64::MIN, server: i64::MIN },
         };
-        let mut sent = crate::flow::Pair { client: i64::MIN, server: i64::MIN };
         for (i, row) in timeline.rows.iter().enumerate() {
             let flags = row.segment.flags;
             if !counts(row) {
@@ -55,9 +60,9 @@ impl<'a> Facts<'a> {
             }
             let end = row.seq + i64::from(row.segment.len) + i64::from(flags.has(Flags::SYN));
             let probe = has(row, Mark::KeepAlive) || has(row, Mark::ZeroWindowProbe);
-            if row.segment.len > 0 && !probe && !has(row, Mark::Stale) && end > sent[row.from] {
+            if row.segment.len > 0 && !probe && !has(row, Mark::Stale) && end > facts.reach[row.from] {
                 facts.data.push(i);
-                sent[row.from] = end;
+                facts.reach[row.from] = end;
             }
             facts.clear_http |= matches!(row.segment.payload, PayloadKind::HttpRequest(_));
         }
@@ -119,9 +124,13 @@ impl<'a> Facts<'a> {
         Line { about: String::new(), says: says.into(), frames: self.numbers(rows) }
     }
 
-    /// The first FIN of an end that its other end can take: one with an ACK (RFC 9293 §3.10.7.4).
+    /// The first FIN of an end that its other end can take: one with an ACK (RFC 9293 §3.10.7.4). A FIN beyond which
+    /// its sender sends more bytes is not its own.
     pub fn fin(&self, side: Side) -> Option<usize> {
-        self.fins.iter().copied().find(|&i| self.row(i).from == side && self.row(i).segment.flags.has(Flags::ACK))
+        self.fins.iter().copied().find(|&i| {
+            let row = self.row(i);
+            row.from == side && row.segment.flags.has(Flags::ACK) && row.end() > self.reach[side]
+        })
     }
 
     /// The last fresh payload of either end in the rows up to `before`, itself left out.
@@ -175,6 +184,12 @@ impl<'a> Facts<'a> {
     pub fn replies(&self, side: Side, since: usize) -> Vec<usize> {
         let answers_late = |&i: &usize| self.answers(i).is_some_and(|j| j >= since);
         self.resets.iter().copied().filter(|&i| i > since && self.row(i).from == side).filter(answers_late).collect()
+    }
+
+    /// Is it a TLS record no longer than a goodbye (`close_notify`), and not surely anything else?
+    pub fn is_goodbye_sized(&self, i: usize) -> bool {
+        let segment = &self.row(i).segment;
+        segment.len <= LONGEST_ALERT && matches!(segment.payload, PayloadKind::TlsAlert | PayloadKind::TlsData)
     }
 
     /// `GET /x` or `73 bytes`, to name a payload in a sentence.

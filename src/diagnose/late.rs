@@ -5,8 +5,6 @@ use crate::flow::Side;
 use crate::tcp::Certainty;
 use crate::wire::{Flags, PayloadKind};
 
-/// A TLS `close_notify` record is at most this long: header, two bytes, and the longest padding and tag in use.
-const LONGEST_ALERT: u32 = 40;
 /// How soon after its `close_notify` an end closes: the delayed acknowledgement of a FIN, and a margin.
 const GOODBYE: f64 = 0.05;
 /// Below this, a FIN follows the last exchange directly; an idle timeout is longer.
@@ -116,18 +114,14 @@ impl Late {
         if facts.clear_http || row.from != Side::Client {
             return false; // a later part of a message whose beginning is known
         }
-        let Some(before) = self.before else { return true };
-        let heard_all = facts.row(before).from != row.from
-            && facts
-                .data_of_before(row.from, self.data)
-                .is_none_or(|own| facts.row(before).ack.is_some_and(|ack| ack >= facts.row(own).end()));
-        heard_all || facts.between(before, self.data) >= PAUSE
+        // what it carries is unknown: after a pause it is a new message, otherwise perhaps the rest of one
+        self.before.is_none_or(|before| facts.between(before, self.data) >= PAUSE)
     }
 
     /// Is the data a TLS goodbye (`close_notify`) and nothing more, and how sure is that?
     pub fn is_goodbye(&self, facts: &Facts) -> Option<Certainty> {
         let row = facts.row(self.data);
-        if row.segment.len > LONGEST_ALERT || facts.data_of_after(row.from, self.data).next().is_some() {
+        if !facts.is_goodbye_sized(self.data) || facts.data_of_after(row.from, self.data).next().is_some() {
             return None;
         }
         match row.segment.payload {

@@ -34,6 +34,8 @@ pub static RULE: Rule = Rule {
 
 /// An end that has not closed after this long probably never will.
 const LONG: Nanos = 60_000_000_000;
+/// Longer than any client pool keeps an unused connection by default: whoever has not closed by now has forgotten it.
+const LEAKED: Nanos = 600_000_000_000;
 /// So many alike are more than chance.
 const MANY: usize = 3;
 /// A bare acknowledgement of a FIN this late says that the program did nothing with it meanwhile.
@@ -89,7 +91,7 @@ fn finding(s: &Summary, u: Unclosed, alike: usize, old: bool) -> Finding {
     let evidence: Vec<FrameNo> = [u.fin].into_iter().chain(u.acknowledged.map(|(frame, _)| frame)).collect();
     let certainty = if old { Certainty::Inferred } else { Certainty::Assumed };
     let mut f = Finding::on(&RULE, s.id, certainty, evidence.clone(), says);
-    f.severity = if old && alike >= MANY { Severity::Problem } else { Severity::Warning };
+    f.severity = if u.lasted >= LEAKED && alike >= MANY { Severity::Problem } else { Severity::Warning };
     f.side = Some(u.side);
     let held = u.acknowledged.map_or(lasted, |(_, time)| (u.since + u.lasted - time) as f64 / 1e9);
     f.figures.push(("held", Figure::Seconds(held)));
@@ -103,6 +105,10 @@ fn finding(s: &Summary, u: Unclosed, alike: usize, old: bool) -> Finding {
         format!("The capture ends {age} after the FIN: a close after that would not be in it. Whether it is a leak, only their number over time tells."),
         &[],
     ));
+    if u.side == Side::Client {
+        let says = "A client's pool may keep a connection that the server closed until its own idle timeout (OkHttp: 5 minutes).";
+        f.against.push(line(says.to_string(), &[]));
+    }
     f.application.push(line(format!("The {side}'s program could read end of file from the FIN on."), &[u.fin]));
     f.advice.push(format!("On the {side}, find the program that holds this connection (ss -tanp state close-wait)."));
     f

@@ -2,6 +2,7 @@
 
 use super::super::facts::{Facts, capital, has, seconds};
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
+use crate::capture::Nanos;
 use crate::flow::Side;
 use crate::tcp::{Certainty, Mark};
 use crate::wire::Flags;
@@ -34,6 +35,8 @@ pub static RULE: Rule = Rule {
 
 /// Silence after which a box on the path may have forgotten the connection.
 const LONG_IDLE: f64 = 30.0;
+/// Nothing forgets a connection sooner than this after it last spoke on it.
+const RESTART: Nanos = 100_000_000;
 /// An end that sent the same bytes so often without an answer has probably given up itself.
 const GIVEN_UP: usize = 3;
 
@@ -58,7 +61,10 @@ fn fits(facts: &Facts, reset: usize) -> bool {
     // what the capture lacks, or what somebody else sent in an end's name, may have ended it
     let unseen = earlier.iter().any(|r| has(r, Mark::AckLostSegment) || has(r, Mark::Injected));
     let repeats = earlier.iter().filter(|r| r.from == gone && has(r, Mark::Retransmission)).count();
-    facts.is_reply(reset) && open && spoke && !unseen && repeats < GIVEN_UP
+    // a host that spoke a moment ago has not been restarted since
+    let heard = earlier.iter().rev().find(|r| r.from == gone && !r.segment.is_icmp());
+    let away = heard.is_some_and(|r| facts.time(reset) - r.segment.time >= RESTART);
+    facts.is_reply(reset) && open && spoke && away && !unseen && repeats < GIVEN_UP
 }
 
 fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {

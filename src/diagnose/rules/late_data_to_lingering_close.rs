@@ -43,7 +43,12 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let begins = matches!(facts.row(late.data).segment.payload, PayloadKind::HttpRequest(_));
     let paused =
         late.before.is_some_and(|i| facts.between(i, late.data) >= AT_ONCE && facts.row(i).from == Side::Server);
-    if late.closer != Side::Server || !late.knew || !late.is_request(facts) || !(begins || paused) {
+    if late.closer != Side::Server
+        || !late.knew
+        || !late.is_request(facts)
+        || !(begins || paused)
+        || facts.is_goodbye_sized(late.data)
+    {
         return;
     }
     let gap = facts.between(late.fin, late.data);

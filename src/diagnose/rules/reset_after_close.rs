@@ -40,20 +40,33 @@ fn check(facts: &Facts, hits: &mut Hits) {
         let late: Vec<(usize, usize)> = left
             .into_iter()
             .filter(|&i| i > fin && facts.row(i).from == side)
-            .filter_map(|i| facts.answers(i).map(|to| (to, i)))
+            .map(|i| (facts.answers(i).unwrap_or(i), i))
             .take(ENOUGH)
             .collect();
         let Some(&(to, reset)) = late.first() else { continue };
-        let lost: u64 = late.iter().map(|&(to, _)| u64::from(facts.row(to).segment.len)).sum();
+        let tied = to != reset;
+        let length = |i: usize| u64::from(facts.row(i).segment.len);
+        // a goodbye of TLS is missed by nobody
+        let lost: u64 = if tied {
+            late.iter().filter(|&&(to, _)| !facts.is_goodbye_sized(to)).map(|&(to, _)| length(to)).sum()
+        } else {
+            facts
+                .data_of_after(side.other(), fin)
+                .filter(|&i| i < reset && !facts.is_goodbye_sized(i))
+                .map(length)
+                .sum()
+        };
         let gap = facts.between(fin, to).max(0.0);
-        let what = if lost > 0 { facts.payload(to) } else { "the other end's FIN or acknowledgement".to_string() };
-        let says = format!(
-            "{} had closed {} before, and answered {what} by {}{}.",
-            capital(side),
-            seconds(gap),
-            count(late.len() as u64, "reset", "resets"),
-            if lost > 0 { "" } else { "; nothing was lost" }
-        );
+        let before = if gap > 0.0 { format!("{} before", seconds(gap)) } else { "just then".to_string() };
+        let resets = count(late.len() as u64, "reset", "resets");
+        let what =
+            if facts.row(to).segment.len > 0 { facts.payload(to) } else { "a FIN or an acknowledgement".to_string() };
+        let mut says = if tied {
+            format!("{} had closed {before}, and answered {what} by {resets}", capital(side))
+        } else {
+            format!("{} sent {resets} {} after its own FIN", capital(side), seconds(gap))
+        };
+        says.push_str(if lost > 0 { "." } else { "; nothing was lost." });
         let rows: Vec<usize> = [fin].into_iter().chain(late.iter().flat_map(|&(to, reset)| [to, reset])).collect();
         let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
         f.severity = if lost > 0 { Severity::Warning } else { Severity::Note };
@@ -62,7 +75,11 @@ fn check(facts: &Facts, hits: &mut Hits) {
         f.figures.push(("lost_bytes", Figure::Bytes(lost)));
         f.proof.push(facts.line(format!("The {}'s FIN.", side.name()), &[fin]));
         f.proof.push(facts.line(
-            "Each reset answers one segment: its number is that segment's acknowledgement number.",
+            if tied {
+                "Each reset answers one segment: its number is that segment's acknowledgement number."
+            } else {
+                "The reset answers no segment: it ended what was left of the connection."
+            },
             &[to, reset],
         ));
         f.against.push(facts.line(

@@ -311,6 +311,42 @@ fn a_reset_that_only_answers_a_fin_loses_nothing() {
 }
 
 #[test]
+fn a_tls_goodbye_that_comes_late_is_no_request() {
+    let late = "
+        2.0 S F. 901 301 0
+        2.04 C . 301 902 0
+        62.0 C P. 301 902 24 tls
+        62.0001 C F. 325 902 0
+        62.001 S . 902 326 0";
+    assert_eq!(verdicts(&format!("{}\n{late}", EXCHANGE.replace("get", "tls").replace("ok", "tls"))), [""; 0]);
+}
+
+#[test]
+fn an_abort_after_the_others_goodbye_loses_nothing() {
+    let aborted = "
+        2.0 C P. 301 901 24 tls
+        2.0001 C F. 325 901 0
+        2.01 S R. 901 326 0";
+    let found = verdicts(&format!("{}\n{aborted}", EXCHANGE.replace("get", "tls").replace("ok", "tls")));
+    assert_eq!(found, ["linger-zero-abort note assumed [7, 9]"]);
+}
+
+#[test]
+fn a_stream_that_goes_on_is_no_new_request() {
+    let stream = "
+        0.0 C S 0 - 0
+        0.001 S S. 0 1 0
+        0.001 C . 1 1 0
+        0.1 C P. 1 1 1000
+        0.101 S . 1 1001 0
+        0.102 S P. 1 1001 53
+        0.102 S F. 54 1001 0
+        0.103 C P. 1001 55 400
+        0.104 S R 55 - 0";
+    assert_eq!(verdicts(stream), ["reset-after-close warning inferred [7, 8, 9]"]);
+}
+
+#[test]
 fn a_repeated_fin() {
     let again = "
         1.0 C F. 301 901 0
