@@ -4,6 +4,7 @@
 
 use super::reading::Reading;
 use super::{ResetForm, Row, State};
+use crate::capture::Nanos;
 use crate::flow::Side;
 use crate::wire::Flags;
 
@@ -52,18 +53,30 @@ fn owned_until(rows: &[Row], reading: &Reading, side: Side, fin: usize) -> Optio
     until.or_else(|| full_socket(rows, reading, side, fin, false))
 }
 
-/// The row from which on no process owns the socket: the FIN itself, if nothing was taken since.
+/// A FIN that follows this much silence comes from `close()`: who shuts down only its sending side does so when it has
+/// sent all, not when it has waited in vain.
+const WAITED: Nanos = 2_000_000_000;
+/// What comes this soon after the FIN leaves no time for a `close()` that is not the FIN's own.
+const AT_ONCE: Nanos = 1_000_000_000;
+
+/// The row from which on no process owns the socket: the FIN itself, if it came from `close()` as far as anybody can
+/// tell; else the late bytes that were not taken.
 fn orphan_from(rows: &[Row], reading: &Reading, side: Side, fin: usize, owned_until: Option<usize>) -> Option<usize> {
     // an RST that answers late bytes
-    let reply = reading.later(side, fin).find(|r| {
-        rows[*r].reset.is_some_and(|reset| {
-            let answered = reset.answers.and_then(|n| rows.iter().find(|r| r.number() == n));
-            reset.form == ResetForm::Reply && answered.is_some_and(|a| a.segment.len > 0)
-        })
-    });
+    let late = |rst: &usize| {
+        let answers = rows[*rst].reset.filter(|reset| reset.form == ResetForm::Reply)?.answers?;
+        let late = rows.iter().position(|r| r.number() == answers)?;
+        // bytes that crossed the FIN stand before it in a capture at their sender
+        (rows[late].segment.len > 0).then_some(late.max(fin))
+    };
+    let reply = reading.later(side, fin).find_map(|rst| late(&rst));
     let shown = reply.or_else(|| full_socket(rows, reading, side, fin, true))?;
+    let time = |row: usize| rows[row].segment.time;
+    let last_byte = rows[..fin].iter().rposition(|r| r.segment.len > 0);
+    let waited = last_byte.is_none_or(|byte| time(fin) - time(byte) >= WAITED);
     match owned_until {
-        None => Some(fin),
+        None if waited || time(shown) - time(fin) < AT_ONCE => Some(fin),
+        None => Some(shown),
         // closed some time between the last bytes that it took and those that it did not
         Some(until) if until < shown => Some(shown),
         Some(_) => None,

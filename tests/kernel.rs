@@ -1,0 +1,126 @@
+//! Every sample's lanes against what both kernels recorded while it was captured (`sample-captures/*.kernel.json`).
+//!
+//! At the end where a capture was taken, the lane must be in the kernel's state from the frame on that made it. A kernel
+//! that answers a frame by an RST may be shown CLOSED from the one or from the other on. No answer to "does a process
+//! own the socket?" may be wrong. Changes without a frame of their own are not asked for.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use finwait::flow::{Input, Side, load};
+use finwait::tcp::{Certainty, Timeline, analyse};
+use serde_json::Value;
+
+/// The timelines of a capture.
+fn timelines(path: &Path) -> Vec<Timeline> {
+    let trace = load(&[Input::File(path.to_owned())], &mut |_| {}).unwrap();
+    let ids = trace.flows.iter().map(|flow| flow.id);
+    ids.map(|id| analyse(trace.conversation(id).unwrap(), trace.captures[0].first.unwrap())).collect()
+}
+
+/// One transition of a kernel.
+struct Step<'a> {
+    side: Side,
+    local: &'a str,
+    remote: &'a str,
+    old: &'a str,
+    new: &'a str,
+    frame: Option<u32>,
+    silent: bool,
+    orphan: Option<bool>,
+}
+
+fn steps(record: &Value) -> Vec<Step<'_>> {
+    let text =
+        |row: &'_ Value, name: &str| -> &str { Box::leak(row[name].as_str().unwrap().to_owned().into_boxed_str()) };
+    let rows = record["transitions"].as_array().unwrap();
+    rows.iter()
+        .map(|row| Step {
+            side: if row["end"] == "client" { Side::Client } else { Side::Server },
+            local: text(row, "local"),
+            remote: text(row, "remote"),
+            old: text(row, "old"),
+            new: text(row, "new"),
+            frame: row["frame"].as_u64().map(|n| n as u32),
+            silent: row["rel"] == "silent",
+            orphan: row["orphan"].as_bool(),
+        })
+        .collect()
+}
+
+/// LISTEN and CLOSED are one: no capture tells whether somebody listens.
+fn plain(state: &str) -> &str {
+    if state == "LISTEN" { "CLOSED" } else { state }
+}
+
+/// What is wrong with the lanes of one end.
+fn wrong(timelines: &[Timeline], steps: &[Step], side: Side, name: &str) -> String {
+    let mut out = String::new();
+    let mine: Vec<&Step> = steps.iter().filter(|s| s.side == side).collect();
+    for (i, step) in mine.iter().enumerate().filter(|(_, s)| !s.silent && s.frame.is_some()) {
+        let frame = step.frame.unwrap();
+        let timeline = timelines.iter().find(|t| {
+            t.flow.ends[side].to_string() == step.local
+                && t.flow.ends[side.other()].to_string() == step.remote
+                && t.row_of(frame).is_some()
+        });
+        let Some(timeline) = timeline else {
+            writeln!(out, "{name}: frame {frame} is on no connection").unwrap();
+            continue;
+        };
+        let row = timeline.row_of(frame).unwrap();
+        let same_frame = |s: &&&Step| s.frame == step.frame && s.local == step.local;
+        if mine[i + 1..].iter().filter(|s| !s.silent).any(|s| same_frame(&s)) {
+            continue; // the kernel went on with the same frame
+        }
+        // the next frame answers this one: an RST, or a SYN-ACK
+        let answer = timeline.rows.get(row + 1).filter(|r| {
+            r.from == side
+                && matches!(step.new, "CLOSED" | "SYN_RECEIVED")
+                && r.segment.flags.any(finwait::wire::Flags::RST | finwait::wire::Flags::SYN)
+        });
+        let cell = answer.map_or(timeline.rows[row].cells[side], |r| r.cells[side]);
+        if plain(cell.state.name()) != plain(step.new) {
+            let said = cell.state.name();
+            writeln!(out, "{name}: after frame {frame} the {} is {said}, the kernel {}", side.name(), step.new)
+                .unwrap();
+            if cell.certainty == Certainty::Proven {
+                writeln!(out, "{name}: and that is called proven").unwrap();
+            }
+        }
+        if cell.orphan.is_some() && step.orphan.is_some() && cell.orphan != step.orphan && step.old != step.new {
+            let later = mine[i + 1..].iter().find(|s| s.local == step.local);
+            // close() may follow shutdown() before the next frame
+            if !later.is_some_and(|s| s.old == s.new) {
+                writeln!(out, "{name}: after frame {frame}: orphan {:?}, the kernel {:?}", cell.orphan, step.orphan)
+                    .unwrap();
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn the_lanes_are_the_kernels() {
+    let folder = Path::new("sample-captures");
+    let mut out = String::new();
+    let mut compared = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(name) = path.file_name().unwrap().to_str().unwrap().strip_suffix(".kernel.json").map(str::to_owned)
+        else {
+            continue;
+        };
+        let record: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let steps = steps(&record);
+        for (side, file) in [(Side::Client, format!("{name}.pcapng")), (Side::Server, format!("{name}.server.pcapng"))]
+        {
+            out += &wrong(&timelines(&folder.join(&file)), &steps, side, &file);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 40, "only {compared} captures compared");
+    assert!(out.is_empty(), "{out}");
+}
