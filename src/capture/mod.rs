@@ -12,6 +12,8 @@ mod window;
 
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use input::{Input, LoadError};
 pub use reader::{Packet, Reader};

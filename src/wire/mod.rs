@@ -12,6 +12,11 @@ mod segment;
 mod seq;
 mod tcp;
 
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use decode::{Address, Decoded, Missing, decode};
 pub use link::{LINKS, Link};
 pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Segment};
