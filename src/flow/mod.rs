@@ -6,6 +6,8 @@ mod roles;
 mod side;
 mod split;
 mod table;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub use crate::capture::{Input, LoadError, Progress};
