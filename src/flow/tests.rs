@@ -206,14 +206,16 @@ fn ends_are_told_apart() {
     assert_eq!(trace.flows[2].ends.client.to_string(), "[2001:db8::a00:1]:40000");
 }
 
+/// A packet, and how it came; the same once more, so much later; is it a copy?
+type Copy = (&'static str, (u8, Build), (u8, Build), Nanos, bool);
+
 #[test]
 fn copies_and_what_only_looks_like_one() {
     let sent = |id, ttl| Build { id, ttl, flags: "PA", payload: vec![1; 9], ..Build::default() };
     let cooked = |way: u8, build: &Build| [&[0, way, 0, 1, 0, 6][..], &[0; 8], &[8, 0], &build.ipv4()].concat();
     let ack = Build { id: 0, ..Build::default() };
     let us = 1000;
-    // the packet, and how it came; the same once more, so much later; is it a copy?
-    let cases: [(&str, (u8, Build), (u8, Build), Nanos, bool); 13] = [
+    let cases: [Copy; 13] = [
         ("in, then out", (0, sent(7, 64)), (4, sent(7, 63)), 20 * us, true),
         ("twice from a mirror port", (0, sent(7, 64)), (0, sent(7, 64)), 20 * us, true),
         ("far apart", (0, sent(7, 64)), (0, sent(7, 64)), 600 * us, false),

@@ -23,6 +23,9 @@ fn join(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
 
+/// A link type, what comes before the packet, the packet; its VLAN and way.
+type OnLink<'a> = (&'static str, u16, Vec<u8>, &'a [u8], u16, u32);
+
 #[test]
 fn every_link_leads_to_the_segment() {
     let (v4, v6) = (plain().ipv4(), plain().ipv6());
@@ -31,7 +34,7 @@ fn every_link_leads_to_the_segment() {
         join(&[&protocol, &[0, 0, 0, 0, 0, interface, 0, 1, kind, 6], &[9; 8]])
     };
     let tag = |tags: &[[u8; 4]], kind: [u8; 2]| join(&[&[2; 12], &tags.concat(), &kind]);
-    let cases: [(&str, u16, Vec<u8>, &[u8], u16, u32); 22] = [
+    let cases: [OnLink; 22] = [
         ("Ethernet", 1, tag(&[], [8, 0]), &v4, 0, 0),
         ("Ethernet, IPv6", 1, tag(&[], [0x86, 0xdd]), &v6, 0, 0),
         ("802.1Q", 1, tag(&[[0x81, 0, 0x60, 42]], [8, 0]), &v4, 42, 0),
