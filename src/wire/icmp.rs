@@ -42,3 +42,23 @@ pub(super) fn read(packet: &ip::Ip) -> Option<Quoted> {
         icmp: Icmp { kind, code, by: packet.source, v6 },
     })
 }
+
+/// An ICMP error in words.
+pub(super) fn words(icmp: &Icmp) -> String {
+    let words = match (icmp.v6, icmp.kind, icmp.code) {
+        (false, 3, 0) | (true, 1, 0) => "no route to the network",
+        (false, 3, 1) | (true, 1, 3) => "the host cannot be reached",
+        (false, 3, 2) => "the host does not speak this protocol",
+        (false, 3, 3) | (true, 1, 4) => "the port cannot be reached",
+        (false, 3, 4) | (true, 2, _) => "too large for the next link, and may not be fragmented",
+        (false, 3, 9 | 10 | 13) | (true, 1, 1) => "administratively prohibited",
+        (false, 3, _) | (true, 1, _) => "cannot be delivered",
+        (false, 4, _) => "source quench",
+        (false, 5, _) => "redirect",
+        (false, 11, 0) | (true, 3, 0) => "time to live exceeded on the way",
+        (false, 11, _) | (true, 3, _) => "fragments did not arrive in time",
+        (false, 12, _) | (true, 4, _) => "a header field makes no sense",
+        _ => "another message",
+    };
+    words.into()
+}

@@ -4,6 +4,7 @@
 //! since it stops at the first one that it does not know, and the commonest IP headers, for speed.
 
 mod decode;
+mod dissect;
 mod icmp;
 mod ip;
 mod link;
@@ -18,6 +19,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use decode::{Address, Decoded, Missing, decode};
+pub use dissect::{Field, dissect};
 pub use link::{LINKS, Link};
 pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Segment};
 pub use seq::Seq;

@@ -105,3 +105,57 @@ impl Tcp {
         })
     }
 }
+
+/// Each option in words.
+pub(super) fn options(mut rest: &[u8]) -> Vec<String> {
+    let mut words = Vec::new();
+    while let [kind, after @ ..] = rest {
+        if *kind <= 1 {
+            rest = if *kind == 0 { &[] } else { after };
+            continue;
+        }
+        let Some(body) = after.first().and_then(|length| rest.get(2..usize::from(*length))) else {
+            words.push(format!("kind {kind}: its length makes no sense; what follows cannot be read"));
+            break;
+        };
+        rest = &rest[2 + body.len()..];
+        words.push(option_words(*kind, body));
+    }
+    words
+}
+
+fn option_words(kind: u8, body: &[u8]) -> String {
+    let number = |at: usize| body.get(at..at + 4).map_or(0, |n| u32::from_be_bytes([n[0], n[1], n[2], n[3]]));
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().concat();
+    match (kind, body) {
+        (2, [high, low]) => format!("maximum segment size {}", u16::from_be_bytes([*high, *low])),
+        (3, [shift]) => format!("window scale {shift} (times {})", 1u32 << (*shift).min(14)),
+        (4, []) => "SACK permitted".into(),
+        (5, _) if body.len().is_multiple_of(8) => {
+            let block = |at: usize| format!("{}-{}", number(at * 8), number(at * 8 + 4));
+            format!("SACK {}", (0..body.len() / 8).map(block).collect::<Vec<_>>().join(", "))
+        }
+        (8, _) if body.len() == 8 => format!("timestamp {}, echo of {}", number(0), number(4)),
+        (19, _) => format!("MD5 signature {}", hex(body)),
+        (29, _) => "authentication (TCP-AO)".into(),
+        (30, [subtype, ..]) => {
+            const SUBTYPES: [&str; 9] = [
+                "MP_CAPABLE",
+                "MP_JOIN",
+                "DSS",
+                "ADD_ADDR",
+                "REMOVE_ADDR",
+                "MP_PRIO",
+                "MP_FAIL",
+                "MP_FASTCLOSE",
+                "MP_TCPRST",
+            ];
+            format!("multipath TCP, {}", SUBTYPES.get(usize::from(subtype >> 4)).unwrap_or(&"another message"))
+        }
+        (34, []) => "Fast Open, cookie asked for".into(),
+        (34, cookie) => format!("Fast Open, cookie {}", hex(cookie)),
+        (254, [0xf9, 0x89, cookie @ ..]) => format!("Fast Open (experimental), cookie {}", hex(cookie)),
+        (2..=5 | 8, _) => format!("kind {kind} of a wrong length: {}", hex(body)),
+        _ => format!("kind {kind}: {}", hex(body)),
+    }
+}

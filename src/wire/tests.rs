@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::testing::{Build, ethernet, udp};
-use super::{Decoded, Flags, Method, Missing, Options, PayloadKind, Seq, decode, ip};
+use super::{Decoded, Flags, Method, Missing, Options, PayloadKind, Seq, decode, dissect, ip};
 use crate::capture::Packet;
 
 fn packet(link: u16, wire: u32, data: &[u8]) -> Result<Decoded, Missing> {
@@ -264,6 +264,61 @@ fn icmp_errors_quote_a_segment() {
     assert_eq!((icmp.kind, icmp.code, icmp.v6), (1, 4, true));
 }
 
+/// A packet's fields as lines.
+fn fields(link: u16, wire: u32, packet: &[u8]) -> String {
+    let line = |f: &super::Field| format!("{}: {}: {}\n", f.layer, f.name, f.value);
+    dissect(link, wire, packet).iter().map(line).collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn headers_in_words() {
+    let options = join(&[
+        &[2, 4, 5, 0xb4, 4, 2, 1, 3, 3, 7],
+        &[30, 4, 0x10, 0],
+        &[34, 4, 0xab, 0xcd],
+        &[5, 10, 0, 0, 0, 1, 0, 0, 0, 9],
+    ]);
+    let mut packet = Build { options, payload: b"GET / HTTP/1.1\r\n".to_vec(), ..plain() }.ethernet();
+    packet[50..52].copy_from_slice(&[0xb1, 0xc7]);
+    let all = "\
+Frame: length: 98 bytes on the wire, 98 captured
+Ethernet: source: 02:00:00:00:00:01
+Ethernet: destination: 02:00:00:00:00:02
+Ethernet: type: 0x0800
+IPv4: source: 10.0.0.1
+IPv4: destination: 10.0.0.2
+IPv4: time to live: 64
+IPv4: identification: 0x0005
+IPv4: may be fragmented: no
+IPv4: service class: DSCP 0
+IPv4: congestion notification: not capable
+IPv4: payload: 64 bytes, 64 captured
+TCP: source port: 40000
+TCP: destination port: 80
+TCP: sequence number: 7
+TCP: acknowledgement: 9
+TCP: flags: PSH ACK
+TCP: window: 64240, not scaled
+TCP: checksum: 0xb1c7, right
+TCP: header length: 48 bytes
+TCP: option: maximum segment size 1460
+TCP: option: SACK permitted
+TCP: option: window scale 7 (times 128)
+TCP: option: multipath TCP, MP_JOIN
+TCP: option: Fast Open, cookie abcd
+TCP: option: SACK 1-9
+Payload: length: 16 bytes, 16 captured
+Payload: begins as: HTTP/1 request, GET
+";
+    assert_eq!(fields(1, packet.len() as u32, &packet), all);
+    packet[50] ^= 1;
+    assert!(fields(1, packet.len() as u32, &packet).contains("checksum: 0xb0c7, wrong"));
+    for end in 0..packet.len() {
+        // a cut packet gives the fields before the cut
+        assert!(fields(1, packet.len() as u32, &packet[..end]).starts_with("Frame: length: 98 bytes on the wire"));
+    }
+}
+
 #[test]
 fn links_stand_in_order() {
     assert!(super::LINKS.is_sorted_by_key(|link| link.number));
@@ -275,6 +330,7 @@ proptest! {
         if let Ok(found) = packet(link, wire, &data) {
             prop_assert!(found.payload.end <= data.len());
         }
+        prop_assert!(fields(link, wire, &data).bytes().all(|b| matches!(b, b' '..=b'~' | b'\n')));
     }
 
     #[test]
@@ -289,6 +345,7 @@ proptest! {
         if let Ok(found) = packet(101, data.len() as u32, &data) {
             prop_assert!(found.payload.end <= data.len());
         }
+        prop_assert!(!fields(101, data.len() as u32, &data).is_empty());
     }
 
     /// What is walked by hand is what `etherparse` finds.
