@@ -1,6 +1,44 @@
 //! The terminal program.
+//!
+//! [`run`] takes the terminal, starts a thread that reads keys and one that reads the captures, and then waits for what
+//! they send: each [`app::Event`] goes to [`app::App::handle`], which changes the state and answers with an
+//! [`app::Effect`]; then [`view::view`] draws the state. Drawing cannot change it.
 
-use crate::flow::Input;
+mod app;
+mod aside;
+mod connections;
+mod finding;
+mod frame;
+mod help;
+mod keys;
+mod lanes;
+mod open;
+mod overview;
+mod picture;
+mod row;
+mod start;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
+mod theme;
+mod verdict;
+mod view;
+
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use ratatui::Terminal;
+use ratatui::backend::Backend;
+use ratatui::layout::Size;
+
+use crate::flow::{self, Input};
+use app::{App, Data, Effect, Event};
+use frame::Bytes;
+use keys::Place;
+use theme::{Palette, Theme};
+
+pub use terminal::with_terminal;
 
 /// What the command line settles for the terminal program.
 #[derive(Debug, Clone, Default)]
@@ -29,11 +67,112 @@ pub enum Color {
     Never,
 }
 
+/// The incident that the program carries in itself.
+fn builtin() -> Vec<Input> {
+    let bytes = include_bytes!("../../sample-captures/okhttp-half-closed-reuse.pcapng");
+    vec![Input::Builtin("built-in incident", bytes)]
+}
+
 /// Opens `inputs` in the terminal and returns when the user quits; without inputs it shows the start page.
 ///
 /// # Errors
-/// The terminal cannot be used, or the captures cannot be read (then the error is a [`crate::flow::LoadError`], and
-/// the terminal has been given back).
-pub fn run(_inputs: Vec<Input>, _options: Options) -> std::io::Result<()> {
-    Ok(())
+/// The terminal cannot be used, or the captures cannot be read (then the error is a [`flow::LoadError`]). The terminal
+/// has been given back in both cases.
+pub fn run(inputs: Vec<Input>, options: Options) -> io::Result<()> {
+    if !io::stdout().is_terminal() {
+        let says = "standard output is no terminal: use `finwait check`, `finwait list` or `finwait export`";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, says));
+    }
+    let palette = Palette::guess(options.color, options.light, |name| std::env::var(name).ok());
+    let theme = Theme { palette, ascii: options.ascii };
+    let place = if inputs.is_empty() { Place::Start } else { Place::Loading };
+    let (width, height) = crossterm::terminal::size()?;
+    let mut app = App::new(theme, Size { width, height }, place);
+    app.wanted = options.connection;
+    app.filter(options.filter.as_deref().unwrap_or("").trim())
+        .map_err(|says| io::Error::new(io::ErrorKind::InvalidInput, says))?;
+    let (sender, events) = channel();
+    if !inputs.is_empty() {
+        load(inputs, sender.clone());
+    }
+    terminal::with_terminal(|terminal| {
+        terminal::signals(sender.clone())?;
+        listen(sender.clone());
+        turn(terminal, &mut app, &events, &sender, terminal::suspend)
+    })
+}
+
+/// Handles events until one ends the program. It draws when something has happened, and waits otherwise.
+fn turn<B: Backend>(
+    terminal: &mut Terminal<B>,
+    app: &mut App,
+    events: &Receiver<Event>,
+    sender: &Sender<Event>,
+    mut suspend: impl FnMut(&mut Terminal<B>) -> io::Result<()>,
+) -> io::Result<()>
+where
+    B::Error: Send + Sync + 'static,
+{
+    let mut waiting: Option<Event> = None;
+    loop {
+        if waiting.is_none() {
+            terminal.draw(|frame| view::view(app, frame)).map_err(io::Error::other)?;
+        }
+        let event = match waiting.take() {
+            Some(event) => event,
+            None => events.recv().map_err(io::Error::other)?,
+        };
+        match app.handle(event) {
+            Effect::None => {}
+            Effect::LoadBuiltin => load(builtin(), sender.clone()),
+            Effect::Read(number) => {
+                let trace = &app.data.trace;
+                let says = |e: io::Error| e.to_string();
+                let (all, payload) = (trace.frame_bytes(number).map_err(says), trace.payload(number).map_err(says));
+                app.take_bytes(Bytes { number, all, payload });
+            }
+            Effect::Redraw => terminal.clear().map_err(io::Error::other)?,
+            Effect::Suspend => suspend(terminal)?,
+            Effect::Quit => return Ok(()),
+            Effect::Fail(error) => return Err(io::Error::other(error)),
+        }
+        // what has come meanwhile is handled before the next drawing
+        waiting = events.try_recv().ok();
+    }
+}
+
+/// Reads and judges captures on a thread of their own.
+fn load(inputs: Vec<Input>, sender: Sender<Event>) {
+    std::thread::spawn(move || {
+        // when nobody listens any more the program is ending
+        let tell = |event| drop(sender.send(event));
+        match flow::load(&inputs, &mut |progress| tell(Event::Progress(progress))) {
+            Err(error) => tell(Event::Failed(error)),
+            Ok(trace) => {
+                let all = trace.flows.len();
+                let summaries = crate::diagnose::run(&trace, &|done| tell(Event::Judged(done, all)));
+                tell(Event::Loaded(Box::new(Data { trace, summaries })));
+            }
+        }
+    });
+}
+
+/// Reads keys, the mouse and the terminal's size on a thread of their own.
+fn listen(sender: Sender<Event>) {
+    std::thread::spawn(move || {
+        loop {
+            let event = match crossterm::event::read() {
+                Ok(crossterm::event::Event::Key(key)) => Event::Key(key),
+                Ok(crossterm::event::Event::Mouse(mouse)) => Event::Mouse(mouse),
+                Ok(crossterm::event::Event::Resize(width, height)) => Event::Resize(width, height),
+                Ok(_) => continue,
+                // the terminal is gone
+                Err(_) => Event::Quit,
+            };
+            let last = matches!(event, Event::Quit);
+            if sender.send(event).is_err() || last {
+                break;
+            }
+        }
+    });
 }

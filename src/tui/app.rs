@@ -1,0 +1,559 @@
+//! All that the program knows between two drawings, and what each event does to it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Size};
+
+use super::connections::List;
+use super::frame::Bytes;
+use super::keys::{self, Action, Place};
+use super::open::Open;
+use super::theme::Theme;
+use super::{connections, finding, frame, help, lanes};
+use crate::capture::FrameNo;
+use crate::diagnose::Summary;
+use crate::flow::{LoadError, Progress, Trace};
+use crate::story::filter::Filter;
+
+/// What happens to the program.
+#[derive(Debug)]
+pub enum Event {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// The mouse was moved or clicked.
+    Mouse(MouseEvent),
+    /// The terminal has another size: columns and rows.
+    Resize(u16, u16),
+    /// Reading the captures has come so far.
+    Progress(Progress),
+    /// So many connections have been judged, of so many.
+    Judged(usize, usize),
+    /// The captures are read and judged.
+    Loaded(Box<Data>),
+    /// The captures cannot be read.
+    Failed(LoadError),
+    /// Back to the shell for a while (`SIGTSTP`).
+    Suspend,
+    /// To be ended from outside (`SIGTERM`, `SIGHUP`, `SIGINT`).
+    Quit,
+}
+
+/// What the loop must do after an event, besides drawing.
+#[derive(Debug)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// Read the built-in incident.
+    LoadBuiltin,
+    /// Read a frame's bytes again and hand them to [`App::take_bytes`].
+    Read(FrameNo),
+    /// Draw everything anew.
+    Redraw,
+    /// Give the terminal back and stop until the shell continues the program.
+    Suspend,
+    /// End the program.
+    Quit,
+    /// End the program with this error.
+    Fail(LoadError),
+}
+
+/// What was read, and what was found in it.
+#[derive(Debug, Default)]
+pub struct Data {
+    /// The captures.
+    pub trace: Trace,
+    /// The connections, judged, by id.
+    pub summaries: Vec<Summary>,
+}
+
+/// A place, and how far it is scrolled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    /// The place.
+    pub place: Place,
+    /// Lines above the screen, where the place is a text.
+    pub scroll: usize,
+}
+
+/// What a typed line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A filter for the connections.
+    Filter,
+    /// A frame's number.
+    Jump,
+}
+
+/// A line to type into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// What has been typed.
+    pub text: String,
+}
+
+/// The most characters that can be typed into a line.
+const MOST_TYPED: usize = 500;
+
+/// Lines that a turn of the mouse wheel moves.
+const WHEEL: isize = 3;
+
+/// The program's state.
+#[derive(Debug)]
+pub struct App {
+    /// How things look.
+    pub theme: Theme,
+    /// The terminal's size.
+    pub size: Size,
+    /// The connection to open first, by its id.
+    pub wanted: Option<u32>,
+    /// The place on the screen and those it was reached from, the first one first; never empty.
+    pub spots: Vec<Spot>,
+    /// How far reading has come.
+    pub progress: Progress,
+    /// How many connections have been judged, of how many.
+    pub judged: Option<(usize, usize)>,
+    /// What was read.
+    pub data: Data,
+    /// The list of connections.
+    pub list: List,
+    /// The open connection.
+    pub open: Option<Open>,
+    /// The bytes of the frame that is looked at.
+    pub bytes: Option<Bytes>,
+    /// Are all bytes shown, in hexadecimal?
+    pub hex: bool,
+    /// The line that is typed into.
+    pub prompt: Option<Prompt>,
+    /// Something to say until the next key.
+    pub message: Option<String>,
+}
+
+impl App {
+    /// A program that begins at `place`.
+    pub fn new(theme: Theme, size: Size, place: Place) -> App {
+        App {
+            theme,
+            size,
+            wanted: None,
+            spots: vec![Spot { place, scroll: 0 }],
+            progress: Progress::default(),
+            judged: None,
+            data: Data::default(),
+            list: List::default(),
+            open: None,
+            bytes: None,
+            hex: false,
+            prompt: None,
+            message: None,
+        }
+    }
+
+    /// Where the user is.
+    pub fn place(&self) -> Place {
+        if self.prompt.is_some() { Place::Prompt } else { self.spot().place }
+    }
+
+    /// The place on the screen, below the line that may be typed into.
+    pub fn spot(&self) -> Spot {
+        self.spots.last().copied().unwrap_or(Spot { place: Place::Start, scroll: 0 })
+    }
+
+    /// Takes an event.
+    pub fn handle(&mut self, event: Event) -> Effect {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(&key),
+            Event::Key(_) => Effect::None,
+            Event::Mouse(mouse) => self.mouse(mouse),
+            Event::Resize(width, height) => {
+                self.size = Size { width, height };
+                self.settle();
+                Effect::None
+            }
+            Event::Progress(progress) => {
+                self.progress = progress;
+                Effect::None
+            }
+            Event::Judged(done, all) => {
+                self.judged = Some((done, all));
+                Effect::None
+            }
+            Event::Loaded(data) => {
+                self.take(*data);
+                Effect::None
+            }
+            Event::Failed(error) => Effect::Fail(error),
+            Event::Suspend => Effect::Suspend,
+            Event::Quit => Effect::Quit,
+        }
+    }
+
+    fn key(&mut self, key: &KeyEvent) -> Effect {
+        self.message = None;
+        let action = keys::action(self.place(), key);
+        if let (None, Some(prompt), KeyCode::Char(c)) = (action, &mut self.prompt, key.code) {
+            if prompt.text.chars().count() < MOST_TYPED {
+                prompt.text.push(c);
+            }
+            return Effect::None;
+        }
+        action.map_or(Effect::None, |a| self.update(a))
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) -> Effect {
+        if self.prompt.is_some() {
+            return Effect::None;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.travel(WHEEL),
+            MouseEventKind::ScrollUp => self.travel(-WHEEL),
+            MouseEventKind::Down(MouseButton::Left) => {
+                return self.click(Position { x: mouse.column, y: mouse.row });
+            }
+            _ => return Effect::None,
+        }
+        self.message = None;
+        Effect::None
+    }
+
+    fn click(&mut self, at: Position) -> Effect {
+        let place = self.spot().place;
+        let hit = match place {
+            Place::Connections => connections::hit(self, at),
+            Place::Lanes => lanes::hit(self, at),
+            _ => None,
+        };
+        let Some(line) = hit else { return Effect::None };
+        self.message = None;
+        let chosen = match place {
+            Place::Lanes => self.open.as_ref().map(|o| o.selected),
+            _ => Some(self.list.selected),
+        };
+        if chosen == Some(line) {
+            return self.update(Action::Open);
+        }
+        self.choose(line);
+        Effect::None
+    }
+
+    /// Does what a key asks for.
+    pub fn update(&mut self, action: Action) -> Effect {
+        match action {
+            Action::Up => self.travel(-1),
+            Action::Down => self.travel(1),
+            Action::PageUp => self.travel(-self.page()),
+            Action::PageDown => self.travel(self.page()),
+            Action::First => self.travel(isize::MIN),
+            Action::Last => self.travel(isize::MAX),
+            Action::Open => return self.enter(),
+            Action::NextFinding => self.next_finding(true),
+            Action::LastFinding => self.next_finding(false),
+            Action::NextEvidence => self.in_lanes(|o| o.next_evidence(true), "there is no suspect frame below"),
+            Action::LastEvidence => self.in_lanes(|o| o.next_evidence(false), "there is no suspect frame above"),
+            Action::NextChange => self.in_lanes(|o| o.next_change(true), "no state changes below"),
+            Action::LastChange => self.in_lanes(|o| o.next_change(false), "no state changes above"),
+            Action::NextConnection => self.next_connection(true),
+            Action::LastConnection => self.next_connection(false),
+            Action::NextFrame => return self.next_frame(true),
+            Action::LastFrame => return self.next_frame(false),
+            Action::Finding => {
+                if self.open.as_ref().is_some_and(|o| o.finding().is_some()) {
+                    self.go(Place::Finding);
+                } else {
+                    self.say("nothing was found on this connection");
+                }
+            }
+            Action::Fold => self.in_lanes(Open::toggle_fold, "there is nothing to fold here"),
+            Action::Hex => {
+                self.hex = !self.hex;
+                self.scroll_to(0);
+            }
+            Action::Jump => self.prompt = Some(Prompt { purpose: Purpose::Jump, text: String::new() }),
+            Action::Filter => {
+                let text = self.list.filter.clone().unwrap_or_default();
+                self.prompt = Some(Prompt { purpose: Purpose::Filter, text });
+            }
+            Action::Help => self.go(Place::Help),
+            Action::Back => self.back(),
+            Action::Quit => return Effect::Quit,
+            Action::Redraw => return Effect::Redraw,
+            Action::Suspend => return Effect::Suspend,
+            Action::Accept => self.accept(),
+            Action::Erase => {
+                if self.prompt.as_mut().is_some_and(|p| p.text.pop().is_none()) {
+                    self.prompt = None;
+                }
+            }
+            Action::Cancel => self.prompt = None,
+        }
+        self.settle();
+        Effect::None
+    }
+
+    fn say(&mut self, words: &str) {
+        self.message = Some(words.to_owned());
+    }
+
+    fn go(&mut self, place: Place) {
+        self.spots.push(Spot { place, scroll: 0 });
+    }
+
+    fn back(&mut self) {
+        if self.spots.len() > 1 {
+            self.spots.pop();
+        } else {
+            self.say("this is the first page: q quits");
+        }
+    }
+
+    /// Opens what is chosen.
+    fn enter(&mut self) -> Effect {
+        match self.spot().place {
+            Place::Start => {
+                self.go(Place::Loading);
+                return Effect::LoadBuiltin;
+            }
+            Place::Connections => {
+                if let Some(id) = self.list.chosen(&self.data.summaries) {
+                    self.show(id, 0);
+                } else {
+                    self.say("there is no connection to open");
+                }
+            }
+            Place::Lanes => {
+                let open = self.open.as_mut();
+                if let Some(row) = open.as_ref().and_then(|o| o.frame()) {
+                    self.go(Place::Frame);
+                    return self.read(row);
+                }
+                if !open.is_some_and(Open::unfold) {
+                    self.say("this line is no frame");
+                }
+            }
+            _ => {}
+        }
+        self.settle();
+        Effect::None
+    }
+
+    /// Takes what was read, and shows the connections, or the only one at once.
+    fn take(&mut self, data: Data) {
+        self.data = data;
+        self.list.fill(&self.data.summaries);
+        self.spots.retain(|s| s.place != Place::Loading);
+        self.go(Place::Connections);
+        let only = if let [only] = self.list.order[..] { Some(self.data.summaries[only].id) } else { None };
+        if let Some(id) = self.wanted.or(only) {
+            self.list.choose(&self.data.summaries, id);
+            if self.show(id, 0) {
+                self.settle();
+            } else {
+                self.say(&format!("there is no connection {id}: {} were found", self.data.summaries.len()));
+            }
+        }
+        self.settle();
+    }
+
+    /// Opens a connection's lanes at one of its findings. Is there such a connection?
+    fn show(&mut self, id: u32, finding: usize) -> bool {
+        let Some(story) = crate::story::tell(&self.data.trace, &self.data.summaries, id) else {
+            return false;
+        };
+        self.open = Some(Open::new(story, finding));
+        if self.spot().place == Place::Connections {
+            self.go(Place::Lanes);
+        }
+        true
+    }
+
+    fn next_finding(&mut self, forward: bool) {
+        let in_list = self.spot().place == Place::Connections;
+        if !in_list {
+            if let Some(open) = &mut self.open {
+                if open.next_finding(forward) {
+                    self.scroll_to(0);
+                    return;
+                }
+            }
+        }
+        let findings = |i: &usize| self.data.summaries[*i].findings.len();
+        let from = self.list.selected;
+        let order = &self.list.order;
+        let mut others: Box<dyn Iterator<Item = usize>> =
+            if forward { Box::new(from + 1..order.len()) } else { Box::new((0..from.min(order.len())).rev()) };
+        let Some(place) = others.find(|&p| findings(&order[p]) > 0) else {
+            self.say(if forward { "this was the last finding" } else { "this was the first finding" });
+            return;
+        };
+        let (id, count) = (self.data.summaries[order[place]].id, findings(&order[place]));
+        self.list.selected = place;
+        if !in_list {
+            self.show(id, if forward { 0 } else { count - 1 });
+            self.scroll_to(0);
+        }
+    }
+
+    fn next_connection(&mut self, forward: bool) {
+        let place = if forward { self.list.selected + 1 } else { self.list.selected.wrapping_sub(1) };
+        if let Some(id) = self.list.order.get(place).map(|&i| self.data.summaries[i].id) {
+            self.list.selected = place;
+            self.show(id, 0);
+        } else {
+            self.say(if forward { "this is the last connection" } else { "this is the first connection" });
+        }
+    }
+
+    fn next_frame(&mut self, forward: bool) -> Effect {
+        let Some(open) = &mut self.open else { return Effect::None };
+        if !open.next_frame(forward) {
+            self.say(if forward { "this is the last frame" } else { "this is the first frame" });
+            return Effect::None;
+        }
+        let row = open.frame();
+        self.scroll_to(0);
+        self.settle();
+        row.map_or(Effect::None, |r| self.read(r))
+    }
+
+    /// Has the bytes of a row's frame read.
+    fn read(&mut self, row: usize) -> Effect {
+        self.bytes = None;
+        let number = self.open.as_ref().and_then(|o| o.story.timeline.rows.get(row)).map(|r| r.number());
+        number.map_or(Effect::None, Effect::Read)
+    }
+
+    /// Takes the bytes of a frame, or why they cannot be read.
+    pub fn take_bytes(&mut self, bytes: Bytes) {
+        self.bytes = Some(bytes);
+    }
+
+    fn in_lanes(&mut self, act: impl FnOnce(&mut Open) -> bool, otherwise: &str) {
+        if !self.open.as_mut().is_some_and(act) {
+            self.say(otherwise);
+        }
+    }
+
+    fn accept(&mut self) {
+        let Some(prompt) = self.prompt.take() else { return };
+        let text = prompt.text.trim();
+        match prompt.purpose {
+            Purpose::Jump => match text.parse::<FrameNo>() {
+                Ok(number) => {
+                    let found = self.open.as_mut().is_some_and(|o| o.jump(number));
+                    if !found {
+                        self.say(&format!("frame {number} is not in this connection"));
+                    }
+                }
+                Err(_) => self.say(&format!("“{text}” is no frame number")),
+            },
+            Purpose::Filter => {
+                if let Err(says) = self.filter(text) {
+                    self.say(&says);
+                    self.prompt = Some(prompt);
+                }
+            }
+        }
+    }
+
+    /// Shows only the connections that an expression selects; all, if it is empty.
+    ///
+    /// # Errors
+    /// Says what is wrong with the expression.
+    pub fn filter(&mut self, text: &str) -> Result<(), String> {
+        let filter = if text.is_empty() { None } else { Some(Filter::parse(text).map_err(|e| e.says)?) };
+        let chosen = self.list.chosen(&self.data.summaries);
+        self.list.filter = filter.is_some().then(|| text.to_owned());
+        self.list.parsed = filter;
+        self.list.fill(&self.data.summaries);
+        if let Some(id) = chosen {
+            self.list.choose(&self.data.summaries, id);
+        }
+        Ok(())
+    }
+
+    /// Moves the choice, or scrolls, by so many lines.
+    fn travel(&mut self, lines: isize) {
+        match self.spot().place {
+            Place::Connections => self.choose(self.list.selected.saturating_add_signed(lines)),
+            Place::Lanes => {
+                let selected = self.open.as_ref().map_or(0, |o| o.selected);
+                self.choose(selected.saturating_add_signed(lines));
+            }
+            _ => self.scroll_to(self.spot().scroll.saturating_add_signed(lines)),
+        }
+        self.settle();
+    }
+
+    fn choose(&mut self, line: usize) {
+        match (self.spot().place, &mut self.open) {
+            (Place::Connections, _) => self.list.selected = line.min(self.list.order.len().saturating_sub(1)),
+            (Place::Lanes, Some(open)) => open.select(line),
+            _ => {}
+        }
+        self.settle();
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        if let Some(spot) = self.spots.last_mut() {
+            spot.scroll = line;
+        }
+    }
+
+    /// Lines of a page in this place.
+    fn page(&self) -> isize {
+        let rows = match self.spot().place {
+            Place::Connections => connections::rows(self),
+            Place::Lanes => lanes::rows(self),
+            _ => usize::from(self.size.height).saturating_sub(2),
+        };
+        rows.saturating_sub(1).max(1).cast_signed()
+    }
+
+    /// Brings everything back into what there is and what the screen shows of it.
+    fn settle(&mut self) {
+        let rows = connections::rows(self);
+        self.list.selected = self.list.selected.min(self.list.order.len().saturating_sub(1));
+        self.list.top = keep(self.list.top, self.list.selected, self.list.order.len(), rows);
+        let rows = lanes::rows(self);
+        if let Some(open) = &mut self.open {
+            open.top = keep(open.top, open.selected, open.steps.len(), rows);
+        }
+        let spot = self.spot();
+        let lines = match spot.place {
+            Place::Finding => finding::lines(self).len(),
+            Place::Frame => frame::lines(self).len(),
+            Place::Help => help::lines(self).len(),
+            _ => return,
+        };
+        self.scroll_to(spot.scroll.min(lines.saturating_sub(usize::from(self.size.height).saturating_sub(2))));
+    }
+}
+
+/// The first line to show, so that line `selected` of `lines` is among the `rows` that are shown, with some lines
+/// around it where there are any.
+fn keep(top: usize, selected: usize, lines: usize, rows: usize) -> usize {
+    let around = 2.min(rows.saturating_sub(1) / 2);
+    let most = selected.saturating_sub(around);
+    let least = (selected + around + 1).saturating_sub(rows);
+    top.clamp(least.min(most), most).min(lines.saturating_sub(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keep;
+
+    #[test]
+    fn the_chosen_line_stays_on_the_screen() {
+        for rows in 1..9 {
+            for lines in 1..20 {
+                for selected in 0..lines {
+                    for top in 0..25 {
+                        let top = keep(top, selected, lines, rows);
+                        assert!((top..top + rows).contains(&selected), "{rows} {lines} {selected} {top}");
+                        assert!(top == 0 || top + rows <= lines);
+                    }
+                }
+            }
+        }
+    }
+}

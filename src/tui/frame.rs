@@ -1,0 +1,180 @@
+//! One frame: its header, its options, its payload.
+
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+
+use super::app::App;
+use super::theme::{self, Role, Theme};
+use super::verdict::{named, wrapped};
+use super::view;
+use crate::capture::FrameNo;
+use crate::flow::Side;
+use crate::story::{escape, explain, units};
+use crate::tcp::{Fate, Row, Timeline};
+use crate::wire::Flags;
+
+/// The bytes of a frame, or why they cannot be read.
+#[derive(Debug)]
+pub struct Bytes {
+    /// The frame.
+    pub number: FrameNo,
+    /// All captured bytes, from the link layer on.
+    pub all: Result<Vec<u8>, String>,
+    /// The captured payload.
+    pub payload: Result<Vec<u8>, String>,
+}
+
+/// Columns of a line's name.
+const NAME: usize = 16;
+
+/// The most bytes of a payload that are shown.
+const MOST: usize = 65_536;
+
+/// Draws the place.
+pub fn draw(app: &App, frame: &mut Frame<'_>) {
+    let Some(open) = &app.open else { return };
+    let lines = lines(app);
+    let buffer = frame.buffer_mut();
+    let part = view::scrolled(app, buffer, &lines);
+    let number = open.story.timeline.rows.get(open.row()).map_or(0, Row::number);
+    let words = format!("{}  connection {}  frame {number}", view::names(app), open.story.timeline.flow.id);
+    view::head(app, buffer, Line::from(app.theme.span(Role::Text, &words)), part);
+}
+
+/// The whole text.
+pub fn lines(app: &App) -> Vec<Line<'static>> {
+    let Some(open) = &app.open else { return Vec::new() };
+    let timeline = &open.story.timeline;
+    let Some(row) = open.frame() else { return Vec::new() };
+    let Some(at) = timeline.rows.get(row) else { return Vec::new() };
+    let theme = app.theme;
+    let width = usize::from(app.size.width).saturating_sub(2);
+    let mut out = wrapped(theme, Role::Title, &explain::frame(&open.story, row).join(" "), width);
+    out.push(Line::default());
+    for side in Side::BOTH {
+        let cell = at.cells[side];
+        let (role, _) = theme::of_state(cell.state);
+        let mut words = format!("{}, {}", cell.state.name(), cell.certainty.name());
+        if cell.orphan == Some(true) {
+            words.push_str(", no process owns it");
+        }
+        out.extend(named(theme, role, &format!("{} after it", side.name()), &words, width, NAME));
+    }
+    out.push(Line::default());
+    for (name, words) in fields(timeline, at) {
+        out.extend(named(theme, Role::Text, name, &words, width, NAME));
+    }
+    out.push(Line::default());
+    out.extend(bytes(app, at, width));
+    out
+}
+
+/// The header's fields.
+fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
+    let segment = &at.segment;
+    let ends = &timeline.flow.ends;
+    let mut out = vec![
+        ("from", format!("{}, {}", ends[at.from], at.from.name())),
+        ("to", format!("{}, {}", ends[at.from.other()], at.from.other().name())),
+        ("time", format!("{} s", units::exact_seconds(segment.time - timeline.origin))),
+        ("in the file", format!("frame {}, record at byte {}", at.number(), segment.offset)),
+    ];
+    if let Some(icmp) = timeline.rare.get(&at.number()).and_then(|r| r.icmp.as_ref()) {
+        out.push(("ICMP", format!("type {}, code {}, from {}", icmp.kind, icmp.code, icmp.by)));
+    }
+    let names = segment.flags.names();
+    out.push(("flags", if names.is_empty() { "none".to_owned() } else { names.join(" ") }));
+    out.push(("sequence", format!("{} ({} in the header), next {}", at.seq, segment.seq.0, at.end())));
+    if let Some(ack) = at.ack {
+        out.push(("acknowledges", format!("{ack} ({} in the header)", segment.ack.0)));
+    }
+    let window = at.window.map_or_else(
+        || format!("{} in the header; the scale is not known", segment.window),
+        |w| format!("{} bytes ({} in the header)", w, segment.window),
+    );
+    out.push(("window", window));
+    out.push(("payload", format!("{} bytes", segment.len)));
+    if let Some(rare) = timeline.rare.get(&at.number()) {
+        if let Some(mss) = rare.mss {
+            out.push(("segment size", format!("at most {mss} bytes")));
+        }
+        if let Some(shift) = rare.window_scale {
+            out.push(("window scale", format!("{shift}: windows count in units of {} bytes", 1_u32 << shift.min(14))));
+        }
+        if !rare.sack.is_empty() {
+            let blocks = rare.sack.iter().map(|(l, r)| format!("{}-{}", l.0, r.0)).collect::<Vec<_>>();
+            out.push(("selective ack", blocks.join(", ")));
+        }
+    }
+    out.push(("hop count", format!("{} left", segment.ttl)));
+    if segment.ip_id != 0 {
+        out.push(("IP number", segment.ip_id.to_string()));
+    }
+    let arrival = match (at.receipt.fate, at.receipt.proof) {
+        (Fate::Proven, Some(proof)) => format!("it arrived: frame {proof} shows it"),
+        (Fate::Proven, None) => "it arrived".to_owned(),
+        (Fate::Likely, _) => "nothing contradicts that it arrived".to_owned(),
+        (Fate::No, _) => "it did not arrive, or could not be taken".to_owned(),
+        (Fate::Unknown, _) => "the capture does not tell".to_owned(),
+    };
+    out.push(("arrival", arrival));
+    if let Some(reset) = at.reset {
+        let kernel = reset.cause.info().kernel.map(|k| format!(" (Linux: {k})")).unwrap_or_default();
+        let answers = reset.answers.map(|n| format!(", answers frame {n}")).unwrap_or_default();
+        out.push(("reset", format!("{}{kernel}{answers}", reset.cause.info().name)));
+    }
+    if segment.flags.has(Flags::CUT) {
+        out.push(("cut", "the capture kept only the beginning of this frame".to_owned()));
+    }
+    out
+}
+
+/// The payload as text, or all bytes in hexadecimal.
+fn bytes(app: &App, at: &Row, width: usize) -> Vec<Line<'static>> {
+    let theme = app.theme;
+    let Some(bytes) = app.bytes.as_ref().filter(|b| b.number == at.number()) else { return Vec::new() };
+    let (title, shown) = if app.hex {
+        ("all captured bytes", &bytes.all)
+    } else {
+        ("payload as text", &bytes.payload)
+    };
+    let mut out = vec![Line::from(theme.span(Role::Key, title))];
+    match shown {
+        Err(error) => out.extend(wrapped(theme, Role::Problem, &format!("cannot be read again: {error}"), width)),
+        Ok(all) if all.is_empty() => out.push(Line::from(theme.span(Role::Dim, "none"))),
+        Ok(all) => {
+            let part = &all[..all.len().min(MOST)];
+            out.extend(if app.hex { hex(theme, part) } else { as_text(theme, part, width) });
+            if part.len() < all.len() {
+                let words = format!("{} more bytes are not shown", all.len() - part.len());
+                out.push(Line::from(theme.span(Role::Dim, &words)));
+            }
+        }
+    }
+    out
+}
+
+/// A payload as text, line by line, everything unprintable escaped.
+fn as_text(theme: Theme, bytes: &[u8], width: usize) -> Vec<Line<'static>> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut out = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let words = theme.clean(&escape::plain(line));
+        out.extend(super::text::chunks(&words, width.saturating_sub(1)).into_iter().map(|l| Line::from(Span::styled(l, theme.style(Role::Text)))));
+    }
+    out
+}
+
+/// Bytes in lines of 16, with their characters where they are printable ASCII.
+fn hex(theme: Theme, bytes: &[u8]) -> Vec<Line<'static>> {
+    let line = |(i, part): (usize, &[u8])| {
+        let digits = part.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
+        let letters: String = part.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { '.' }).collect();
+        Line::from(vec![
+            theme.span(Role::Dim, &format!("{:06x}  ", i * 16)),
+            theme.span(Role::Text, &format!("{digits:<47}  ")),
+            theme.span(Role::Text, &letters),
+        ])
+    };
+    bytes.chunks(16).enumerate().map(line).collect()
+}

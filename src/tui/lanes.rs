@@ -1,0 +1,148 @@
+//! One connection, frame by frame, with both ends' states beside their lanes.
+//!
+//! ```text
+//!  head       file, ends, which frame is chosen
+//!  overview   both ends' states over time                      (tall screens)
+//!  heading    columns' names                    │ aside:
+//!  rows       the lanes                         │ both ends after the chosen frame (wide screens)
+//!  explain    the chosen frame in words         │
+//!  verdict    the finding                       │ its checklist  (very wide screens)
+//!  bar        keys
+//! ```
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::app::App;
+use super::open::Open;
+use super::row::{self, Columns};
+use super::theme::{Glyph, Role, Theme};
+use super::{aside, overview, verdict, view};
+use crate::story::Step;
+
+/// From this height on there is an overview.
+const TALL: u16 = 34;
+/// From this width on both ends' details stand beside the lanes.
+const WIDE: u16 = 120;
+/// Columns of these details.
+const ASIDE: u16 = 33;
+/// The same where there is plenty of room.
+const ASIDE_WIDE: u16 = 44;
+
+/// Where things stand on the screen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Areas {
+    overview: Rect,
+    heading: Rect,
+    rows: Rect,
+    aside: Rect,
+    explain: Rect,
+    verdict: Rect,
+}
+
+fn areas(app: &App) -> Areas {
+    let body = view::body(app.size);
+    let found = app.open.as_ref().is_some_and(|o| o.finding().is_some());
+    let (width, height) = (app.size.width, app.size.height);
+    let mut rest = body;
+    let overview = take_top(&mut rest, if height >= TALL { overview::HEIGHT } else { 0 });
+    let verdict = take_bottom(&mut rest, if found { (height * 3 / 10).clamp(5, 17) } else { 0 });
+    let aside = match width {
+        0..WIDE => 0,
+        WIDE..160 => ASIDE,
+        _ => ASIDE_WIDE,
+    };
+    let aside = take_right(&mut rest, aside);
+    let explain = take_bottom(&mut rest, if height >= TALL { 4 } else { 2 });
+    let heading = take_top(&mut rest, 1);
+    Areas { overview, heading, rows: rest, aside, explain, verdict }
+}
+
+fn take_top(rest: &mut Rect, height: u16) -> Rect {
+    let taken = Rect { height: height.min(rest.height), ..*rest };
+    *rest = Rect { y: rest.y + taken.height, height: rest.height - taken.height, ..*rest };
+    taken
+}
+
+fn take_bottom(rest: &mut Rect, height: u16) -> Rect {
+    let height = height.min(rest.height);
+    rest.height -= height;
+    Rect { y: rest.y + rest.height, height, ..*rest }
+}
+
+fn take_right(rest: &mut Rect, width: u16) -> Rect {
+    let width = width.min(rest.width);
+    rest.width -= width;
+    Rect { x: rest.x + rest.width, width, ..*rest }
+}
+
+/// Lines of the lanes that are on the screen.
+pub fn rows(app: &App) -> usize {
+    usize::from(areas(app).rows.height)
+}
+
+/// The line at a place on the screen.
+pub fn hit(app: &App, at: Position) -> Option<usize> {
+    let open = app.open.as_ref()?;
+    let rows = areas(app).rows;
+    let line = open.top + usize::from(at.y.checked_sub(rows.y)?);
+    (rows.contains(at) && line < open.steps.len()).then_some(line)
+}
+
+/// Draws the place.
+pub fn draw(app: &App, frame: &mut Frame<'_>) {
+    let Some(open) = &app.open else { return };
+    let buffer = frame.buffer_mut();
+    let areas = areas(app);
+    view::head(app, buffer, title(app, open), position(open));
+    if areas.overview.height > 0 {
+        overview::draw(app.theme, open, buffer, areas.overview);
+    }
+    let columns = Columns::new(&open.story.timeline, areas.rows);
+    columns.heading(app.theme, &open.story.timeline, buffer, areas.heading.y);
+    draw_rows(app.theme, open, &columns, buffer, areas.rows);
+    verdict::explain(app.theme, open, buffer, areas.explain);
+    if areas.verdict.height > 0 {
+        verdict::draw(app.theme, open, buffer, areas.verdict);
+    }
+    if areas.aside.width > 0 {
+        aside::draw(app.theme, open, buffer, areas.aside);
+    }
+}
+
+fn title(app: &App, open: &Open) -> Line<'static> {
+    let theme = app.theme;
+    let flow = &open.story.timeline.flow;
+    let place = app.list.order.iter().position(|&i| app.data.summaries[i].id == flow.id).map_or(0, |p| p + 1);
+    let between = theme.glyph(Glyph::Between);
+    Line::from(vec![
+        theme.span(Role::Dim, &format!("{}  connection ", view::names(app))),
+        theme.span(Role::Text, &format!("{}", flow.id)),
+        theme.span(Role::Dim, &format!(" ({place} of {})  ", app.list.order.len())),
+        Span::styled(format!("{} {between} {}", flow.ends.client, flow.ends.server), theme.style(Role::Title)),
+    ])
+}
+
+fn position(open: &Open) -> String {
+    let rows = &open.story.timeline.rows;
+    format!("frame {} of {}", if rows.is_empty() { 0 } else { open.row() + 1 }, rows.len())
+}
+
+fn draw_rows(theme: Theme, open: &Open, columns: &Columns, buffer: &mut Buffer, area: Rect) {
+    for (y, (line, step)) in (area.y..area.bottom()).zip(open.steps.iter().enumerate().skip(open.top)) {
+        let first = y == area.y;
+        match step {
+            Step::Frame { row } => row::frame(theme, open, *row, first, columns, buffer, y),
+            Step::Fold { rows, says } => columns.fold(theme, open, rows, says, first, buffer, y),
+            Step::Silence { after, says, .. } => columns.silence(theme, open, *after, says, first, buffer, y),
+            Step::Note { after, says } => columns.note(theme, open, *after, says, buffer, y),
+        }
+        if line == open.selected {
+            let cursor = theme.mark(Role::Title, Glyph::Cursor);
+            buffer.set_span(area.x, y, &cursor, 1);
+            theme.select(buffer, Rect { y, height: 1, ..area });
+        }
+    }
+}

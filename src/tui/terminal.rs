@@ -1,0 +1,81 @@
+//! The terminal: taken, and given back whatever happens.
+
+use std::io::{self, stdout};
+use std::sync::Once;
+
+use crossterm::cursor::Show;
+use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use crossterm::execute;
+use ratatui::DefaultTerminal;
+
+/// Runs `f` with the terminal in raw mode, on the alternate screen and with the mouse, and gives the terminal back when
+/// it returns. On a panic the terminal is given back first, so that the message stands on the user's own screen.
+///
+/// # Errors
+/// The terminal cannot be used, or what `f` returns.
+pub fn with_terminal<R>(f: impl FnOnce(&mut DefaultTerminal) -> io::Result<R>) -> io::Result<R> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let _ = execute!(stdout(), DisableMouseCapture, Show);
+            hook(info);
+        }));
+    });
+    let result = take().and_then(|mut terminal| f(&mut terminal));
+    give_back();
+    result
+}
+
+fn take() -> io::Result<DefaultTerminal> {
+    let terminal = ratatui::try_init()?;
+    execute!(stdout(), EnableMouseCapture)?;
+    Ok(terminal)
+}
+
+/// Gives the terminal back; what fails here cannot be mended, and must not hide why the program ends.
+fn give_back() {
+    let _ = execute!(stdout(), DisableMouseCapture, Show);
+    let _ = ratatui::try_restore();
+}
+
+/// Gives the terminal back, stops the program until the shell continues it, and takes the terminal again.
+#[cfg(unix)]
+pub fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
+    give_back();
+    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+    crossterm::terminal::enable_raw_mode()?;
+    execute!(stdout(), crossterm::terminal::EnterAlternateScreen, EnableMouseCapture)?;
+    terminal.clear()
+}
+
+/// There is nothing to suspend to.
+#[cfg(not(unix))]
+pub fn suspend(_terminal: &mut DefaultTerminal) -> io::Result<()> {
+    Ok(())
+}
+
+/// Turns the signals that end or suspend a program into events.
+#[cfg(unix)]
+pub fn signals(events: std::sync::mpsc::Sender<super::app::Event>) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+
+    use super::app::Event;
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let event = if signal == SIGTSTP { Event::Suspend } else { Event::Quit };
+            if events.send(event).is_err() {
+                break;
+            }
+        }
+    });
+    Ok(())
+}
+
+/// There are no signals.
+#[cfg(not(unix))]
+pub fn signals(_events: std::sync::mpsc::Sender<super::app::Event>) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! The screen: the place that is shown, between a line on top and the keys at the bottom.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+use ratatui::text::{Line, Span};
+
+use super::app::{App, Purpose};
+use super::keys::{self, Place};
+use super::text;
+use super::theme::{Glyph, Role, Theme};
+use super::{connections, finding, frame, help, lanes, start};
+
+/// The smallest screen on which both lanes can be read.
+pub const LEAST: Size = Size { width: 60, height: 15 };
+
+/// Draws the program's state; it cannot change it.
+pub fn view(app: &App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if area.width < LEAST.width || area.height < LEAST.height {
+        small(app, frame);
+        return;
+    }
+    match app.spot().place {
+        Place::Start | Place::Prompt => start::draw(app, frame),
+        Place::Loading => start::draw_loading(app, frame),
+        Place::Connections => connections::draw(app, frame),
+        Place::Lanes => lanes::draw(app, frame),
+        Place::Finding => finding::draw(app, frame),
+        Place::Frame => frame::draw(app, frame),
+        Place::Help => help::draw(app, frame),
+    }
+    bar(app, frame);
+}
+
+/// All but the first and the last line.
+pub fn body(size: Size) -> Rect {
+    Rect { x: 0, y: 1, width: size.width, height: size.height.saturating_sub(2) }
+}
+
+/// Says that the screen is too small.
+fn small(app: &App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let words = format!("finwait needs {} by {} characters; here are {} by {}. q quits", LEAST.width, LEAST.height, area.width, area.height);
+    let lines: Vec<Line<'_>> = text::wrap(&words, area.width.into()).into_iter().map(Line::from).collect();
+    let _ = app;
+    self::lines(frame.buffer_mut(), area, &lines, 0);
+}
+
+/// Draws the first line: the program's name, a title, and something on the right.
+pub fn head(app: &App, buffer: &mut Buffer, title: Line<'static>, right: String) {
+    let width = app.size.width;
+    let theme = app.theme;
+    let name = theme.span(Role::Key, " finwait  ");
+    let (x, y) = buffer.set_span(0, 0, &name, width);
+    let right = theme.clean(&right);
+    let used = text::width(&right) as u16 + 1;
+    let room = width.saturating_sub(x + used + 1);
+    let words: String = title.spans.iter().map(|s| s.content.as_ref()).collect();
+    if text::width(&words) > room.into() {
+        let words = text::fit(&words, room.into(), theme.glyph(Glyph::Ellipsis));
+        buffer.set_stringn(x, y, words, room.into(), theme.style(Role::Text));
+    } else {
+        buffer.set_line(x, y, &title, room);
+    }
+    buffer.set_stringn(width.saturating_sub(used), 0, &right, used.into(), theme.style(Role::Dim));
+}
+
+/// Draws a line across the top of `area` with a title in it and something on the right, and returns what is below.
+pub fn rule(theme: Theme, buffer: &mut Buffer, area: Rect, title: Line<'static>, right: &str) -> Rect {
+    let line = theme.border().horizontal_top.repeat(area.width.into());
+    buffer.set_stringn(area.x, area.y, line, area.width.into(), theme.style(Role::Rule));
+    let mut title = title;
+    if title.width() > 0 {
+        title.spans.insert(0, Span::raw(" "));
+        title.push_span(" ");
+        buffer.set_line(area.x + 2, area.y, &title, area.width.saturating_sub(4));
+    }
+    let used = text::width(right) as u16;
+    if used > 0 && title.width() as u16 + used + 8 < area.width {
+        let right = format!(" {} ", theme.clean(right));
+        buffer.set_string(area.right() - used - 4, area.y, right, theme.style(Role::Dim));
+    }
+    Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
+}
+
+/// Draws lines into `area`, the first `above` of them left out.
+pub fn lines(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], above: usize) {
+    for (y, line) in (area.y..area.bottom()).zip(lines.iter().skip(above)) {
+        buffer.set_line(area.x, y, line, area.width);
+    }
+}
+
+/// Draws a text that may be longer than the screen, and returns what to say of the part that is shown.
+pub fn scrolled(app: &App, buffer: &mut Buffer, all: &[Line<'_>]) -> String {
+    let body = body(app.size);
+    let above = app.spot().scroll;
+    lines(buffer, Rect { x: 1, width: body.width.saturating_sub(1), ..body }, all, above);
+    let below = (above + usize::from(body.height)).min(all.len());
+    if above == 0 && below == all.len() { String::new() } else { format!("lines {} to {below} of {}", above + 1, all.len()) }
+}
+
+/// Draws the last line: what is typed, or what there is to say, or the keys.
+fn bar(app: &App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let theme = app.theme;
+    let y = area.bottom().saturating_sub(1);
+    if let Some(prompt) = &app.prompt {
+        let name = match prompt.purpose {
+            Purpose::Filter => "/",
+            Purpose::Jump => ":",
+        };
+        let typed = theme.clean(&prompt.text);
+        let line = Line::from(vec![theme.span(Role::Key, &format!(" {name}")), theme.span(Role::Text, &typed)]);
+        let (x, _) = frame.buffer_mut().set_line(0, y, &line, area.width);
+        let hint = match (&app.message, prompt.purpose) {
+            (Some(message), _) => message.clone(),
+            (None, Purpose::Filter) => "for example: server port 443 and not outcome closed-by-client".to_owned(),
+            (None, Purpose::Jump) => "a frame's number".to_owned(),
+        };
+        let role = if app.message.is_some() { Role::Problem } else { Role::Dim };
+        let hint = theme.span(role, &format!("   {hint}"));
+        frame.buffer_mut().set_span(x + 1, y, &hint, area.width.saturating_sub(x + 1));
+        frame.set_cursor_position((x.min(area.width.saturating_sub(1)), y));
+        return;
+    }
+    let buffer = frame.buffer_mut();
+    if let Some(message) = &app.message {
+        let words = text::fit(&theme.clean(message), area.width.saturating_sub(2).into(), theme.glyph(Glyph::Ellipsis));
+        buffer.set_string(1, y, words, theme.style(Role::Title));
+        return;
+    }
+    buffer.set_line(1, y, &keys_line(app, usize::from(area.width).saturating_sub(2)), area.width);
+}
+
+/// The place's most important keys, as many as fit; the way out and the help always do.
+fn keys_line(app: &App, width: usize) -> Line<'static> {
+    let theme = app.theme;
+    let entry = |b: &keys::Binding| (theme.clean(&b.keys[0].name()), b.bar);
+    let size = |(key, bar): &(String, &str)| text::width(key) + 1 + bar.len() + 3;
+    let must = |b: &&keys::Binding| matches!(b.action, keys::Action::Back | keys::Action::Help | keys::Action::Quit);
+    let shown: Vec<&keys::Binding> = keys::of(app.spot().place).filter(|b| !b.bar.is_empty()).collect();
+    let mut room = width.saturating_sub(shown.iter().filter(|b| must(b)).map(|b| size(&entry(b))).sum());
+    let mut spans = Vec::new();
+    for binding in shown {
+        let entry = entry(binding);
+        if !must(&binding) {
+            if size(&entry) > room {
+                room = 0;
+                continue;
+            }
+            room -= size(&entry);
+        }
+        spans.push(Span::styled(entry.0, theme.style(Role::Key)));
+        spans.push(Span::styled(format!(" {}   ", entry.1), theme.style(Role::Dim)));
+    }
+    Line::from(spans)
+}
+
+/// The captures' names.
+pub fn names(app: &App) -> String {
+    app.data.trace.captures.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ")
+}
