@@ -81,35 +81,38 @@ struct Column {
     most: u16,
     matters: u8,
     right: bool,
-    of: fn(Theme, &Summary) -> String,
+    of: fn(&Summary) -> String,
 }
 
 /// The columns from left to right. Narrow screens leave out what matters less.
 const COLUMNS: [Column; 9] = [
-    Column { name: "#", least: 4, most: 8, matters: 0, right: true, of: |_, s| s.id.to_string() },
-    Column { name: "client", least: 19, most: 47, matters: 0, right: false, of: |_, s| s.ends.client.to_string() },
-    Column { name: "server", least: 17, most: 47, matters: 0, right: false, of: |_, s| s.ends.server.to_string() },
-    Column { name: "finding", least: 22, most: 44, matters: 0, right: false, of: |_, s| finding(s) },
-    Column { name: "outcome", least: 15, most: 21, matters: 1, right: false, of: |_, s| s.outcome.name().to_owned() },
-    Column { name: "frames", least: 7, most: 9, matters: 2, right: true, of: |_, s| text::thousands(s.frames.into()) },
+    Column { name: "#", least: 3, most: 8, matters: 0, right: true, of: |s| s.id.to_string() },
+    Column { name: "client", least: 16, most: 47, matters: 0, right: false, of: |s| s.ends.client.to_string() },
+    Column { name: "server", least: 14, most: 47, matters: 0, right: false, of: |s| s.ends.server.to_string() },
+    Column { name: "outcome", least: 15, most: 21, matters: 0, right: false, of: |s| s.outcome.name().to_owned() },
+    Column { name: "finding", least: 18, most: 44, matters: 0, right: false, of: finding },
+    Column { name: "frames", least: 6, most: 11, matters: 1, right: true, of: |s| text::thousands(s.frames.into()) },
     Column {
         name: "lasted",
-        least: 9,
+        least: 8,
         most: 13,
-        matters: 3,
+        matters: 2,
         right: true,
-        of: |_, s| units::duration(s.end.saturating_sub(s.start)),
+        of: |s| units::duration(s.end.saturating_sub(s.start)),
     },
     Column {
         name: "bytes",
-        least: 9,
+        least: 8,
         most: 9,
-        matters: 4,
+        matters: 3,
         right: true,
-        of: |_, s| units::bytes(s.bytes.client.saturating_add(s.bytes.server)),
+        of: |s| units::bytes(s.bytes.client.saturating_add(s.bytes.server)),
     },
-    Column { name: "first request", least: 16, most: 60, matters: 5, right: false, of: |_, s| request(s) },
+    Column { name: "first request", least: 16, most: 60, matters: 4, right: false, of: request },
 ];
+
+/// The column whose colour tells how bad it is.
+const FINDING: usize = 4;
 
 fn finding(summary: &Summary) -> String {
     let more = summary.findings.len().saturating_sub(1);
@@ -121,26 +124,27 @@ fn request(summary: &Summary) -> String {
     summary.request.as_deref().map(label::http_line).unwrap_or_default()
 }
 
-/// Which columns fit, and how wide each is.
-fn widths(app: &App, summaries: &[Summary], shown: &[usize], room: u16) -> [u16; COLUMNS.len()] {
+/// How wide each column is; 0, if there is no room for it. What matters more takes what it needs first.
+fn widths(summaries: &[Summary], shown: &[usize], room: u16) -> [u16; COLUMNS.len()] {
     let mut widths = [0; COLUMNS.len()];
     let mut rest = room;
-    let mut by_weight: Vec<usize> = (0..COLUMNS.len()).collect();
-    by_weight.sort_by_key(|&i| COLUMNS[i].matters);
-    for &i in &by_weight {
-        if COLUMNS[i].least < rest {
-            widths[i] = COLUMNS[i].least;
-            rest -= COLUMNS[i].least + 1;
+    for level in 0..=COLUMNS.iter().map(|c| c.matters).max().unwrap_or(0) {
+        let here = || (0..COLUMNS.len()).filter(move |&i| COLUMNS[i].matters == level);
+        for i in here() {
+            if COLUMNS[i].least < rest {
+                widths[i] = COLUMNS[i].least;
+                rest -= COLUMNS[i].least + 1;
+            }
         }
-    }
-    for &i in by_weight.iter().filter(|&&i| COLUMNS[i].name != "") {
-        let column = &COLUMNS[i];
-        let longest = shown.iter().map(|&s| text::width(&(column.of)(app.theme, &summaries[s]))).max().unwrap_or(0);
-        let wanted = (longest as u16).clamp(column.least, column.most);
-        if widths[i] > 0 {
-            let more = (wanted - widths[i]).min(rest);
-            widths[i] += more;
-            rest -= more;
+        for i in here() {
+            let column = &COLUMNS[i];
+            let longest = shown.iter().map(|&s| text::width(&(column.of)(&summaries[s]))).max().unwrap_or(0);
+            let wanted = (longest.min(column.most.into()) as u16).max(column.least);
+            if widths[i] > 0 {
+                let more = (wanted - widths[i]).min(rest);
+                widths[i] += more;
+                rest -= more;
+            }
         }
     }
     widths
@@ -155,7 +159,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     view::head(app, buffer, title(app), counts(app));
     let end = (app.list.top + usize::from(area.height)).min(app.list.order.len());
     let shown = app.list.order.get(app.list.top..end).unwrap_or_default();
-    let widths = widths(app, summaries, shown, area.width.saturating_sub(5));
+    let widths = widths(summaries, shown, area.width.saturating_sub(5));
     let names = COLUMNS.map(|c| c.name.to_owned());
     line(theme, buffer, area.y - 1, &widths, &names, theme.style(Role::Dim));
     for (y, (place, &i)) in (area.y..).zip((app.list.top..).zip(shown)) {
@@ -164,11 +168,11 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
         if let Some((role, glyph)) = style {
             buffer.set_span(2, y, &theme.mark(role, glyph), 1);
         }
-        let cells = COLUMNS.map(|c| theme.clean(&(c.of)(theme, summary)));
+        let cells = COLUMNS.map(|c| theme.clean(&(c.of)(summary)));
         line(theme, buffer, y, &widths, &cells, theme.style(Role::Text));
         if let Some((role, _)) = style {
-            let before: u16 = widths[..3].iter().map(|w| w + u16::from(*w > 0)).sum();
-            buffer.set_style(Rect { x: 4 + before, y, width: widths[3], height: 1 }, theme.style(role));
+            let before: u16 = widths[..FINDING].iter().map(|w| w + u16::from(*w > 0)).sum();
+            buffer.set_style(Rect { x: 4 + before, y, width: widths[FINDING], height: 1 }, theme.style(role));
         }
         if place == app.list.selected {
             buffer.set_span(0, y, &theme.mark(Role::Title, Glyph::Cursor), 1);
@@ -224,7 +228,7 @@ fn below(app: &App, buffer: &mut Buffer, area: Rect) {
     let chosen = app.list.order.get(app.list.selected).map(|&i| &app.data.summaries[i]);
     let worst = chosen.and_then(Summary::worst);
     let title = match (worst, chosen) {
-        (Some(finding), _) => verdict::title(theme, finding),
+        (Some(finding), _) => verdict::title(theme, finding, area.width),
         (None, Some(_)) => Line::from(theme.span(Role::Good, "nothing found on this connection")),
         (None, None) => Line::default(),
     };

@@ -29,7 +29,7 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     let Some(finding) = app.open.as_ref().and_then(|o| o.finding()) else { return Vec::new() };
     let theme = app.theme;
     let width = usize::from(app.size.width).saturating_sub(2);
-    let mut out = vec![title(theme, finding), Line::default()];
+    let mut out = vec![title(theme, finding, app.size.width), Line::default()];
     out.extend(wrapped(theme, Role::Title, &finding.says, width));
     let heading = |out: &mut Vec<Line<'static>>, words: &str| {
         out.push(Line::default());

@@ -165,13 +165,13 @@ const fn row(places: &'static [Place], keys: &'static [Key], action: Action, wor
 /// Every key. The key bar shows its rows in this order, as far as there is room.
 pub const KEYMAP: &[Binding] = &[
     shown(START, &[on(KeyCode::Enter), ch('l')], Action::Open, "open", "open the built-in incident"),
-    shown(MOVING, &[on(KeyCode::Down), ch('j')], Action::Down, "down", "down one line; in the lanes: the next frame"),
-    shown(MOVING, &[on(KeyCode::Up), ch('k')], Action::Up, "up", "up one line; in the lanes: the frame before"),
+    row(MOVING, &[on(KeyCode::Down), ch('j')], Action::Down, "down one line; in the lanes: the next frame"),
+    row(MOVING, &[on(KeyCode::Up), ch('k')], Action::Up, "up one line; in the lanes: the frame before"),
     shown(
         FOUND,
         &[ch('n')],
         Action::NextFinding,
-        "next finding",
+        "finding",
         "the next finding, also in the connections that follow",
     ),
     row(FOUND, &[ch('N')], Action::LastFinding, "the finding before"),
@@ -183,10 +183,8 @@ pub const KEYMAP: &[Binding] = &[
         "the connection's lanes",
     ),
     shown(CONNECTIONS, &[ch('/')], Action::Filter, "filter", "show only the connections that an expression selects"),
-    shown(LANES, &[ch('e')], Action::NextEvidence, "evidence", "the next suspect frame of the finding"),
+    shown(LANES, &[ch('e')], Action::NextEvidence, "suspect", "the next suspect frame of the finding"),
     row(LANES, &[ch('E')], Action::LastEvidence, "the suspect frame before"),
-    shown(LANES, &[ch('s'), ch(']')], Action::NextChange, "state change", "the next frame at which a state changes"),
-    row(LANES, &[ch('S'), ch('[')], Action::LastChange, "the state change before"),
     shown(LANES, &[ch('f')], Action::Finding, "why", "the finding in full: evidence, causes, what to do"),
     shown(
         LANES,
@@ -195,6 +193,8 @@ pub const KEYMAP: &[Binding] = &[
         "frame",
         "the frame's header, options and payload",
     ),
+    shown(LANES, &[ch('s'), ch(']')], Action::NextChange, "state", "the next frame at which a state changes"),
+    row(LANES, &[ch('S'), ch('[')], Action::LastChange, "the state change before"),
     shown(LANES, &[ch('z')], Action::Fold, "fold", "fold or unfold runs of dull frames"),
     row(LANES, &[on(KeyCode::Tab)], Action::NextConnection, "the next connection"),
     row(LANES, &[on(KeyCode::BackTab)], Action::LastConnection, "the connection before"),

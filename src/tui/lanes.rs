@@ -27,7 +27,7 @@ const TALL: u16 = 34;
 /// From this width on both ends' details stand beside the lanes.
 const WIDE: u16 = 120;
 /// Columns of these details.
-const ASIDE: u16 = 33;
+const ASIDE: u16 = 31;
 /// The same where there is plenty of room.
 const ASIDE_WIDE: u16 = 44;
 
@@ -43,19 +43,25 @@ pub struct Areas {
 }
 
 fn areas(app: &App) -> Areas {
-    let body = view::body(app.size);
-    let found = app.open.as_ref().is_some_and(|o| o.finding().is_some());
     let (width, height) = (app.size.width, app.size.height);
-    let mut rest = body;
+    let mut rest = view::body(app.size);
     let overview = take_top(&mut rest, if height >= TALL { overview::HEIGHT } else { 0 });
-    let verdict = take_bottom(&mut rest, if found { (height * 3 / 10).clamp(5, 17) } else { 0 });
+    let explain = if height >= TALL { 4 } else { 2 };
+    let verdict = app.open.as_ref().map_or(0, |open| {
+        let least = (height * 3 / 10).clamp(5, 17);
+        // what the lanes leave goes to the finding, as far as it can use it
+        let spare = usize::from(rest.height).saturating_sub(open.steps.len() + 1 + explain);
+        let wanted = |f| verdict::wanted(app.theme, f, width).min(least.max(spare as u16));
+        open.finding().map_or(0, wanted)
+    });
+    let verdict = take_bottom(&mut rest, verdict);
     let aside = match width {
         0..WIDE => 0,
         WIDE..160 => ASIDE,
         _ => ASIDE_WIDE,
     };
     let aside = take_right(&mut rest, aside);
-    let explain = take_bottom(&mut rest, if height >= TALL { 4 } else { 2 });
+    let explain = take_bottom(&mut rest, explain as u16);
     let heading = take_top(&mut rest, 1);
     Areas { overview, heading, rows: rest, aside, explain, verdict }
 }
@@ -116,12 +122,14 @@ fn title(app: &App, open: &Open) -> Line<'static> {
     let theme = app.theme;
     let flow = &open.story.timeline.flow;
     let place = app.list.order.iter().position(|&i| app.data.summaries[i].id == flow.id).map_or(0, |p| p + 1);
+    let all = app.list.order.len();
     let between = theme.glyph(Glyph::Between);
     Line::from(vec![
-        theme.span(Role::Dim, &format!("{}  connection ", view::names(app))),
-        theme.span(Role::Text, &format!("{}", flow.id)),
-        theme.span(Role::Dim, &format!(" ({place} of {})  ", app.list.order.len())),
+        theme.span(Role::Dim, "connection "),
+        theme.span(Role::Text, &flow.id.to_string()),
+        theme.span(Role::Dim, &if all > 1 { format!(" ({place} of {all})  ") } else { "  ".to_owned() }),
         Span::styled(format!("{} {between} {}", flow.ends.client, flow.ends.server), theme.style(Role::Title)),
+        theme.span(Role::Dim, &format!("  {}", view::names(app))),
     ])
 }
 

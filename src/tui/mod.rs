@@ -10,11 +10,11 @@ mod connections;
 mod finding;
 mod frame;
 mod help;
-mod keys;
+pub mod keys;
 mod lanes;
 mod open;
 mod overview;
-mod picture;
+pub mod picture;
 mod row;
 mod start;
 mod terminal;
@@ -36,9 +36,10 @@ use crate::flow::{self, Input};
 use app::{App, Data, Effect, Event};
 use frame::Bytes;
 use keys::Place;
-use theme::{Palette, Theme};
+use theme::Theme;
 
 pub use terminal::with_terminal;
+pub use theme::Palette;
 
 /// What the command line settles for the terminal program.
 #[derive(Debug, Clone, Default)]

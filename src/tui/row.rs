@@ -22,7 +22,7 @@ const TIME: u16 = 9;
 /// What the width allows: time, gap, notes, and the least width of the arrow. Narrow screens drop first the gap, then
 /// the notes, then the time; never the states, never the frame's number.
 const CHOICES: [(u16, u16, u16, u16); 6] =
-    [(TIME, 9, 26, 40), (TIME, 9, 16, 28), (TIME, 9, 10, 24), (TIME, 0, 10, 24), (TIME, 0, 0, 22), (0, 0, 0, 0)];
+    [(TIME, 9, 26, 40), (TIME, 9, 16, 28), (TIME, 9, 12, 25), (TIME, 0, 12, 25), (TIME, 0, 0, 22), (0, 0, 0, 0)];
 
 /// An arrow wider than this leaves its room to the notes.
 const WIDEST: u16 = 56;
@@ -51,7 +51,7 @@ impl Columns {
         let latest = timeline.rows.last().map_or(0.0, |r| timeline.seconds(r));
         let decimals = if latest < 1e3 { 4 } else { usize::from(latest < 1e5) * 2 };
         // cursor, number, suspect, and the states with their lanes
-        let fixed = 2 + digits + 2 + 2 * (STATE + 2);
+        let fixed = 1 + digits + 2 + 2 * (STATE + 2);
         let fits = |(time, gap, notes, arrow): &&(u16, u16, u16, u16)| fixed + time + gap + notes + arrow <= area.width;
         let (time, gap, mut notes, _) = *CHOICES.iter().find(fits).unwrap_or(&CHOICES[CHOICES.len() - 1]);
         let mut arrow = area.width.saturating_sub(fixed + time + gap + notes);
@@ -59,7 +59,7 @@ impl Columns {
             notes += arrow - WIDEST;
             arrow = WIDEST;
         }
-        let mut x = area.x + 2;
+        let mut x = area.x + 1;
         let mut next = |width: u16, blank: u16| {
             let at = x;
             x += width + blank;
@@ -103,7 +103,7 @@ impl Columns {
         let both = format!("{}-{}", from.number(), last.number());
         let numbers = if text::width(&both) <= room.into() { both } else { format!("{}-", from.number()) };
         buffer.set_stringn(self.number.0, y, &numbers, room.into(), dim);
-        self.lanes(theme, open, rows.end.saturating_sub(1), first, buffer, y);
+        self.lanes(theme, open, rows.end.saturating_sub(1), Names::of(first), buffer, y);
         let words = theme.clean(&format!("+ {says}"));
         let words = text::fit(&words, usize::from(self.arrow.1.saturating_sub(2)), theme.glyph(Glyph::Ellipsis));
         buffer.set_stringn(self.arrow.0 + 2, y, &words, self.arrow.1.saturating_sub(2).into(), dim);
@@ -116,7 +116,7 @@ impl Columns {
         self.right_aligned(buffer, self.number, y, theme.glyph(Glyph::Idle), style);
         self.right_aligned(buffer, self.time, y, theme.glyph(Glyph::Idle), style);
         self.right_aligned(buffer, self.gap, y, theme.glyph(Glyph::Idle), style);
-        self.lanes(theme, open, after, first, buffer, y);
+        self.lanes(theme, open, after, Names::of(first), buffer, y);
         let words = text::fit(&theme.clean(says), self.arrow.1.into(), theme.glyph(Glyph::Ellipsis));
         self.centred(buffer, self.arrow, y, &words, style);
     }
@@ -129,15 +129,15 @@ impl Columns {
                 buffer.set_string(x, y, theme.glyph(Glyph::Ends), theme.style(Role::Dim));
             }
         } else {
-            self.lanes(theme, open, after, false, buffer, y);
+            self.lanes(theme, open, after, Names::None, buffer, y);
         }
         let room = self.area.right().saturating_sub(self.arrow.0 + 1);
         let words = text::fit(&theme.clean(says), room.into(), theme.glyph(Glyph::Ellipsis));
         buffer.set_stringn(self.arrow.0 + 1, y, &words, room.into(), theme.style(Role::Note));
     }
 
-    /// Draws both lanes after `row`, and both states if they are the first on the screen.
-    fn lanes(&self, theme: Theme, open: &Open, row: usize, first: bool, buffer: &mut Buffer, y: u16) {
+    /// Draws both lanes after `row`, and the states' names.
+    fn lanes(&self, theme: Theme, open: &Open, row: usize, names: Names, buffer: &mut Buffer, y: u16) {
         let Some(cells) = open.story.timeline.rows.get(row).map(|r| r.cells) else { return };
         for (side, x, (name, _)) in [(Side::Client, self.left, self.client), (Side::Server, self.right, self.server)] {
             let cell = cells[side];
@@ -149,11 +149,12 @@ impl Columns {
             };
             buffer.set_string(x, y, theme.glyph(glyph), theme.style(role));
             let begins = before(&open.story.timeline, side, row) != Some(cell.state);
-            if begins {
-                buffer.set_stringn(name, y, cell.state.name(), STATE.into(), theme.style(role));
-            } else if first {
-                buffer.set_stringn(name, y, cell.state.name(), STATE.into(), theme.style(Role::Dim));
-            }
+            let role = match names {
+                Names::New | Names::All if begins => role,
+                Names::All | Names::Known => Role::Dim,
+                Names::New | Names::None => continue,
+            };
+            buffer.set_stringn(name, y, cell.state.name(), STATE.into(), theme.style(role));
         }
     }
 
@@ -167,6 +168,26 @@ impl Columns {
     fn centred(&self, buffer: &mut Buffer, (x, width): (u16, u16), y: u16, words: &str, style: Style) {
         let used = text::width(words).min(width.into()) as u16;
         buffer.set_stringn(x + (width - used) / 2, y, words, width.into(), style);
+    }
+}
+
+/// Which states have their names beside the lanes.
+#[derive(Clone, Copy)]
+enum Names {
+    /// Those that begin here.
+    New,
+    /// All, those that do not begin here dimmed: the first line on the screen.
+    All,
+    /// All, dimmed: none begins here, and it is the first line on the screen.
+    Known,
+    /// None.
+    None,
+}
+
+impl Names {
+    /// For a line at which no state begins.
+    fn of(first: bool) -> Names {
+        if first { Names::Known } else { Names::None }
     }
 }
 
@@ -192,7 +213,7 @@ pub fn frame(theme: Theme, open: &Open, row: usize, first: bool, columns: &Colum
         let gap = theme.clean(&units::duration(at.segment.time - before.segment.time));
         columns.right_aligned(buffer, columns.gap, y, &gap, theme.style(Role::Dim));
     }
-    columns.lanes(theme, open, row, first, buffer, y);
+    columns.lanes(theme, open, row, if first { Names::All } else { Names::New }, buffer, y);
     arrow(theme, open, at, style, columns.arrow, buffer, y);
     let (x, width) = columns.notes;
     if width > 0 {
@@ -212,27 +233,23 @@ fn arrow(theme: Theme, open: &Open, at: &Row, style: Style, (x, width): (u16, u1
         return;
     }
     let shaft = |n: usize| theme.glyph(Glyph::Shaft).repeat(n);
-    // a segment that did not arrive ends short of the other lane
-    let (reach, stop) = match at.receipt.fate {
-        Fate::No => (width * 3 / 4, Some(Glyph::Lost)),
-        Fate::Unknown => (width - 2, Some(Glyph::Unsure)),
-        Fate::Proven | Fate::Likely => (width, None),
+    let (right, left) = match at.receipt.fate {
+        Fate::Proven | Fate::Likely => (Glyph::HeadRight, Glyph::HeadLeft),
+        Fate::Unknown => (Glyph::UnsureRight, Glyph::UnsureLeft),
+        Fate::No => (Glyph::Lost, Glyph::Lost),
     };
-    let lead = if width >= 20 { 3 } else { 1 };
-    let room = reach.saturating_sub(lead + 4);
+    // a segment that did not arrive ends short of the other lane
+    let reach = if at.receipt.fate == Fate::No { width - 3 } else { width };
     let words = theme.clean(&label::label(&open.story.timeline, at));
-    let words = text::fit(&words, room, theme.glyph(Glyph::Ellipsis));
-    let rest = reach.saturating_sub(lead + text::width(&words) + 3);
+    let words = text::fit(&words, reach.saturating_sub(4), theme.glyph(Glyph::Ellipsis));
+    // what the words, the blanks around them and the head leave; most of it on the far side
+    let spare = reach.saturating_sub(text::width(&words) + 3);
+    let near = (spare / 2).clamp(1, 3);
+    let far = spare.saturating_sub(near);
     let blank = " ".repeat(width - reach);
     let arrow = match at.from {
-        Side::Client => {
-            let head = theme.glyph(stop.unwrap_or(Glyph::HeadRight));
-            format!("{} {words} {}{head}{blank}", shaft(lead), shaft(rest))
-        }
-        Side::Server => {
-            let head = theme.glyph(stop.unwrap_or(Glyph::HeadLeft));
-            format!("{blank}{head}{} {words} {}", shaft(rest), shaft(lead))
-        }
+        Side::Client => format!("{} {words} {}{}{blank}", shaft(near), shaft(far), theme.glyph(right)),
+        Side::Server => format!("{blank}{}{} {words} {}", theme.glyph(left), shaft(far), shaft(near)),
     };
     buffer.set_stringn(x, y, &arrow, width, style);
 }
@@ -240,7 +257,6 @@ fn arrow(theme: Theme, open: &Open, at: &Row, style: Style, (x, width): (u16, u1
 /// What is remarkable about a frame, in a few words each.
 fn remarks(timeline: &Timeline, row: usize) -> Vec<String> {
     let at = &timeline.rows[row];
-    let flags = at.segment.flags;
     let mut out = Vec::new();
     if let Some(reset) = at.reset {
         let form = match reset.form {
@@ -257,14 +273,14 @@ fn remarks(timeline: &Timeline, row: usize) -> Vec<String> {
     if at.segment.len > 0 && before(timeline, at.from, row).is_some_and(|s| s == State::CloseWait) {
         out.push("after FIN".to_owned());
     }
-    if flags.has(Flags::FIN) {
-        out.push("closes".to_owned());
-    }
     for side in Side::BOTH {
         let (now, then) = (at.cells[side], row.checked_sub(1).map(|b| timeline.rows[b].cells[side]));
         if now.orphan == Some(true) && then.is_none_or(|t| t.orphan != Some(true)) {
             out.push("orphan".to_owned());
         }
+    }
+    if out.is_empty() && at.segment.flags.has(Flags::FIN) {
+        out.push("closes".to_owned());
     }
     out
 }

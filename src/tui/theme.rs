@@ -133,7 +133,8 @@ pub enum Glyph {
     HeadRight,
     HeadLeft,
     Lost,
-    Unsure,
+    UnsureRight,
+    UnsureLeft,
     Cursor,
     Suspect,
     Problem,
@@ -172,7 +173,7 @@ const fn glyph(glyph: Glyph, unicode: &'static str, ascii: &'static str, what: &
 }
 
 /// All glyphs.
-pub const GLYPHS: [GlyphInfo; 27] = [
+pub const GLYPHS: [GlyphInfo; 28] = [
     glyph(Glyph::LaneProven, "┃", "|", "state proven by this end's own frames"),
     glyph(Glyph::LaneInferred, "┊", ":", "state inferred: it follows from what this end was sent, or is assumed"),
     glyph(Glyph::LaneInFlight, "╎", "'", "a segment that will move this end is still on its way"),
@@ -181,7 +182,8 @@ pub const GLYPHS: [GlyphInfo; 27] = [
     glyph(Glyph::HeadRight, "▶", ">", "a segment from the client"),
     glyph(Glyph::HeadLeft, "◀", "<", "a segment from the server"),
     glyph(Glyph::Lost, "✗", "x", "did not arrive, or could not be taken"),
-    glyph(Glyph::Unsure, "?", "?", "the capture does not tell whether it arrived"),
+    glyph(Glyph::UnsureRight, "▷", "?", "from the client; the capture does not tell whether it arrived"),
+    glyph(Glyph::UnsureLeft, "◁", "?", "from the server; the capture does not tell whether it arrived"),
     glyph(Glyph::Cursor, "▶", ">", "the chosen line"),
     glyph(Glyph::Suspect, "!", "!", "a suspect frame: evidence of a finding"),
     glyph(Glyph::Problem, "⚠", "!", "a problem"),

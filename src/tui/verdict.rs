@@ -36,35 +36,50 @@ pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     put(theme, buffer, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area }, &lines);
 }
 
+/// How the finding's part of the screen is divided: the finding, and its checklist where there is room for both.
+fn split(finding: &Finding, area: Rect) -> (Rect, Rect) {
+    let beside = area.width >= VERY_WIDE && !finding.checklist.is_empty();
+    let width = if beside { area.width * 11 / 20 } else { area.width };
+    let left = Rect { x: area.x + 1, width: width.saturating_sub(2), ..area };
+    (left, Rect { x: area.x + width + 1, width: (area.width - width).saturating_sub(1), ..area })
+}
+
+/// Lines that the finding would fill, its title among them.
+pub fn wanted(theme: Theme, finding: &Finding, width: u16) -> u16 {
+    let (left, right) = split(finding, Rect { width, ..Rect::default() });
+    let all = brief(theme, finding, left.width.into(), 200).len();
+    (1 + all.max(checklist(theme, finding, right.width).len())) as u16
+}
+
 /// Draws the finding that is shown, as far as there is room.
 pub fn draw(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     let Some(finding) = open.finding() else { return };
     let count = format!("finding {} of {}", open.shown + 1, open.story.findings.len());
-    let inner = view::rule(theme, buffer, area, title(theme, finding), &count);
-    let beside = area.width >= VERY_WIDE && !finding.checklist.is_empty();
-    let width = if beside { inner.width * 3 / 5 } else { inner.width };
-    let left = Rect { x: inner.x + 1, width: width.saturating_sub(2), ..inner };
-    let lines = brief(theme, finding, left.width.into(), left.height.into());
-    put(theme, buffer, left, &lines);
-    if beside {
-        let right = Rect { x: inner.x + width + 1, width: inner.width.saturating_sub(width + 2), ..inner };
-        let mut lines = vec![Line::from(theme.span(Role::Title, "checklist"))];
-        for line in &finding.checklist {
-            lines.extend(named(theme, Role::Text, &line.about, &with_frames(line), right.width.into(), 26));
-        }
-        put(theme, buffer, right, &lines);
-    }
+    let inner = view::rule(theme, buffer, area, title(theme, finding, area.width), &count);
+    let (left, right) = split(finding, inner);
+    put(theme, buffer, left, &brief(theme, finding, left.width.into(), left.height.into()));
+    put(theme, buffer, right, &checklist(theme, finding, right.width));
 }
 
-/// A finding's title, with its certainty.
-pub fn title(theme: Theme, finding: &Finding) -> Line<'static> {
+/// The checklist, question by question; nothing, if there is no room for it.
+fn checklist(theme: Theme, finding: &Finding, width: u16) -> Vec<Line<'static>> {
+    if width < 40 {
+        return Vec::new();
+    }
+    let mut lines = vec![Line::from(theme.span(Role::Title, "checklist"))];
+    for line in &finding.checklist {
+        lines.extend(named(theme, Role::Text, &line.about, &with_frames(line), width.into(), 30));
+    }
+    lines
+}
+
+/// A finding's title, with its severity and certainty: its id, where the title is too long for `width`.
+pub fn title(theme: Theme, finding: &Finding, width: u16) -> Line<'static> {
     let (role, glyph) = theme::of_severity(finding.severity);
-    Line::from(vec![
-        theme.mark(role, glyph),
-        Span::raw(" "),
-        theme.span(role, finding.rule.title),
-        theme.span(Role::Dim, &format!("  {}, {}", finding.severity.name(), finding.certainty.name())),
-    ])
+    let sure = format!("  {}, {}", finding.severity.name(), finding.certainty.name());
+    let fits = text::width(finding.rule.title) + sure.len() + 10 <= width.into();
+    let name = if fits { finding.rule.title } else { finding.rule.id };
+    Line::from(vec![theme.mark(role, glyph), Span::raw(" "), theme.span(role, name), theme.span(Role::Dim, &sure)])
 }
 
 /// The finding in as many lines as there are: what it says, what the application saw, what to do, and the evidence if
@@ -131,17 +146,15 @@ pub fn wrapped(theme: Theme, role: Role, words: &str, width: usize) -> Vec<Line<
     lines.into_iter().map(|l| Line::from(Span::styled(l, theme.style(role)))).collect()
 }
 
-/// Words beside their name, which takes up `column` columns.
+/// Words beside their name, which takes up `column` columns; the longer of the two sets the number of lines.
 pub fn named(theme: Theme, role: Role, name: &str, words: &str, width: usize, column: usize) -> Vec<Line<'static>> {
-    let name = text::fit(&theme.clean(name), column - 1, theme.glyph(Glyph::Ellipsis));
-    let lines = wrapped(theme, role, words, width.saturating_sub(column));
-    let name = Some(Span::styled(text::pad(&name, column), theme.style(Role::Dim)));
-    let names = std::iter::once(name).chain(std::iter::repeat(None));
-    lines
-        .into_iter()
-        .zip(names)
-        .map(|(mut line, name)| {
-            line.spans.insert(0, name.unwrap_or_else(|| Span::raw(" ".repeat(column))));
+    let names = text::wrap(&theme.clean(name), column - 1);
+    let words = wrapped(theme, role, words, width.saturating_sub(column));
+    (0..names.len().max(words.len()))
+        .map(|i| {
+            let name = text::pad(names.get(i).map_or("", String::as_str), column);
+            let mut line = words.get(i).cloned().unwrap_or_default();
+            line.spans.insert(0, Span::styled(name, theme.style(Role::Dim)));
             line
         })
         .collect()

@@ -137,9 +137,12 @@ fn bar(app: &App, frame: &mut Frame<'_>) {
 fn keys_line(app: &App, width: usize) -> Line<'static> {
     let theme = app.theme;
     let entry = |b: &keys::Binding| (theme.clean(&b.keys[0].name()), b.bar);
-    let size = |(key, bar): &(String, &str)| text::width(key) + 1 + bar.len() + 3;
+    let size = |(key, bar): &(String, &str)| text::width(key) + 1 + bar.len() + 2;
     let must = |b: &&keys::Binding| matches!(b.action, keys::Action::Back | keys::Action::Help | keys::Action::Quit);
-    let shown: Vec<&keys::Binding> = keys::of(app.spot().place).filter(|b| !b.bar.is_empty()).collect();
+    let first = app.spots.len() == 1;
+    let leads_nowhere = |b: &&keys::Binding| first && b.action == keys::Action::Back;
+    let shown = keys::of(app.spot().place).filter(|b| !b.bar.is_empty() && !leads_nowhere(b));
+    let shown: Vec<&keys::Binding> = shown.collect();
     let mut room = width.saturating_sub(shown.iter().filter(|b| must(b)).map(|b| size(&entry(b))).sum());
     let mut spans = Vec::new();
     for binding in shown {
@@ -152,7 +155,7 @@ fn keys_line(app: &App, width: usize) -> Line<'static> {
             room -= size(&entry);
         }
         spans.push(Span::styled(entry.0, theme.style(Role::Key)));
-        spans.push(Span::styled(format!(" {}   ", entry.1), theme.style(Role::Dim)));
+        spans.push(Span::styled(format!(" {}  ", entry.1), theme.style(Role::Dim)));
     }
     Line::from(spans)
 }
