@@ -83,8 +83,8 @@ fn facts(timeline: &Timeline, row: usize, side: Side) -> Vec<(&'static str, Stri
     });
     if cell.state.may_be_orphan() {
         let orphan = match cell.orphan {
-            Some(true) => "yes: no process owns it",
-            Some(false) => "no: a process owns it",
+            Some(true) => "yes, no owner left",
+            Some(false) => "no, it has an owner",
             None => "not known",
         };
         out.push(("orphan", orphan.to_owned()));

@@ -5,11 +5,11 @@ use ratatui::text::{Line, Span};
 
 use super::app::App;
 use super::theme::{self, Role, Theme};
-use super::verdict::{named, wrapped};
+use super::verdict::{frame_words, named, wrapped};
 use super::view;
 use crate::capture::FrameNo;
 use crate::flow::Side;
-use crate::story::{escape, explain, units};
+use crate::story::{escape, units};
 use crate::tcp::{Fate, Row, Timeline};
 use crate::wire::Flags;
 
@@ -49,7 +49,7 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     let Some(at) = timeline.rows.get(row) else { return Vec::new() };
     let theme = app.theme;
     let width = usize::from(app.size.width).saturating_sub(2);
-    let mut out = wrapped(theme, Role::Title, &explain::frame(&open.story, row).join(" "), width);
+    let mut out = wrapped(theme, Role::Title, &frame_words(&open.story, row), width);
     out.push(Line::default());
     for side in Side::BOTH {
         let cell = at.cells[side];

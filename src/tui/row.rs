@@ -117,7 +117,11 @@ impl Columns {
         self.right_aligned(buffer, self.time, y, theme.glyph(Glyph::Idle), style);
         self.right_aligned(buffer, self.gap, y, theme.glyph(Glyph::Idle), style);
         self.lanes(theme, open, after, Names::of(first), buffer, y);
-        let words = text::fit(&theme.clean(says), self.arrow.1.into(), theme.glyph(Glyph::Ellipsis));
+        let says = theme.clean(says);
+        // who half-closed it can be seen beside the lanes
+        let short = says.split(" by the ").next().unwrap_or(&says);
+        let says = if text::width(&says) > self.arrow.1.into() { short } else { &says };
+        let words = text::fit(says, self.arrow.1.into(), theme.glyph(Glyph::Ellipsis));
         self.centred(buffer, self.arrow, y, &words, style);
     }
 

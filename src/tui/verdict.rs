@@ -10,7 +10,8 @@ use super::theme::{self, Glyph, Role, Theme};
 use super::view;
 use crate::capture::FrameNo;
 use crate::diagnose::{self, Finding};
-use crate::story::{Step, explain};
+use crate::story::{Step, Story, units, words};
+use crate::tcp::Row;
 
 /// Columns of a line's name in front of its words.
 const NAME: usize = 9;
@@ -21,7 +22,7 @@ const VERY_WIDE: u16 = 150;
 /// Draws the chosen line in words.
 pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     let words = match open.steps.get(open.selected) {
-        Some(Step::Frame { row }) => explain::frame(&open.story, *row).join(" "),
+        Some(Step::Frame { row }) => frame_words(&open.story, *row),
         Some(Step::Fold { says, .. }) => format!("Folded: {says}. Enter unfolds."),
         Some(Step::Silence { after, says, .. }) => {
             let cells = open.story.timeline.rows.get(*after).map(|r| r.cells);
@@ -34,6 +35,18 @@ pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     let area = if area.height > 3 { view::rule(theme, buffer, area, Line::default(), "") } else { area };
     let lines: Vec<Line<'static>> = wrapped(theme, Role::Text, &words, area.width.saturating_sub(2).into());
     put(theme, buffer, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area }, &lines);
+}
+
+/// A frame in words, with its number and its distance from the frame before.
+pub fn frame_words(story: &Story, row: usize) -> String {
+    let rows = &story.timeline.rows;
+    let number = rows.get(row).map_or(0, Row::number);
+    let since = row.checked_sub(1).and_then(|b| Some((rows.get(b)?, rows.get(row)?)));
+    let since = since.map(|(before, at)| {
+        let gap = units::duration(at.segment.time - before.segment.time);
+        format!(", {gap} after {}", before.number())
+    });
+    format!("Frame {number}{}: {}", since.unwrap_or_default(), words::explain(story, row))
 }
 
 /// How the finding's part of the screen is divided: the finding, and its checklist where there is room for both.
