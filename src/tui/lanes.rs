@@ -46,7 +46,8 @@ fn areas(app: &App) -> Areas {
     let (width, height) = (app.size.width, app.size.height);
     let mut rest = view::body(app.size);
     let overview = take_top(&mut rest, if height >= TALL { overview::HEIGHT } else { 0 });
-    let explain = if height >= TALL { 4 } else { 2 };
+    let found = app.open.as_ref().is_some_and(|o| o.finding().is_some());
+    let explain = if height >= TALL || !found { 4 } else { 2 };
     let verdict = app.open.as_ref().map_or(0, |open| {
         let least = (height * 3 / 10).clamp(5, 17);
         // what the lanes leave goes to the finding, as far as it can use it

@@ -32,7 +32,11 @@ pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
         Some(Step::Note { says, .. }) => says.clone(),
         None => String::new(),
     };
-    let area = if area.height > 3 { view::rule(theme, buffer, area, Line::default(), "") } else { area };
+    let title = match open.finding() {
+        None => Line::from(theme.span(Role::Good, "nothing found on this connection")),
+        Some(_) => Line::default(),
+    };
+    let area = if area.height > 3 { view::rule(theme, buffer, area, title, "") } else { area };
     let lines: Vec<Line<'static>> = wrapped(theme, Role::Text, &words, area.width.saturating_sub(2).into());
     put(theme, buffer, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area }, &lines);
 }
@@ -161,7 +165,7 @@ pub fn wrapped(theme: Theme, role: Role, words: &str, width: usize) -> Vec<Line<
 
 /// Words beside their name, which takes up `column` columns; the longer of the two sets the number of lines.
 pub fn named(theme: Theme, role: Role, name: &str, words: &str, width: usize, column: usize) -> Vec<Line<'static>> {
-    let names = text::wrap(&theme.clean(name), column - 1);
+    let names = text::wrap(&theme.clean(name), column.saturating_sub(1));
     let words = wrapped(theme, role, words, width.saturating_sub(column));
     (0..names.len().max(words.len()))
         .map(|i| {
