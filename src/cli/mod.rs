@@ -133,13 +133,8 @@ fn terminal(files: &[OsString], common: &Common) -> Result<ExitCode> {
     if !io::stdout().is_terminal() {
         bail!("standard output is no terminal; `finwait check`, `list` and `export` print to files and pipes");
     }
-    let options = tui::Options {
-        ascii: common.ascii,
-        color,
-        connection: common.connection,
-        filter: common.filter.clone(),
-        ..tui::Options::default()
-    };
+    let options =
+        tui::Options { ascii: common.ascii, color, connection: common.connection, filter: common.filter.clone() };
     tui::run(reading::inputs(files), options)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,18 +1,19 @@
 //! All that the program knows between two drawings, and what each event does to it.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Size};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseEvent};
+use ratatui::layout::Size;
 
 use super::connections::List;
 use super::frame::Bytes;
 use super::keys::{self, Action, Place};
 use super::open::Open;
+use super::prompt::{Prompt, Purpose};
 use super::theme::Theme;
 use super::{connections, finding, frame, help, lanes};
 use crate::capture::FrameNo;
 use crate::diagnose::Summary;
 use crate::flow::{LoadError, Progress, Trace};
-use crate::story::filter::Filter;
+use crate::tcp::Row;
 
 /// What happens to the program.
 #[derive(Debug)]
@@ -73,30 +74,6 @@ pub struct Spot {
     /// Lines above the screen, where the place is a text.
     pub scroll: usize,
 }
-
-/// What a typed line is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// A filter for the connections.
-    Filter,
-    /// A frame's number.
-    Jump,
-}
-
-/// A line to type into.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// What it is for.
-    pub purpose: Purpose,
-    /// What has been typed.
-    pub text: String,
-}
-
-/// The most characters that can be typed into a line.
-const MOST_TYPED: usize = 500;
-
-/// Lines that a turn of the mouse wheel moves.
-const WHEEL: isize = 3;
 
 /// The program's state.
 #[derive(Debug)]
@@ -191,49 +168,11 @@ impl App {
     fn key(&mut self, key: &KeyEvent) -> Effect {
         self.message = None;
         let action = keys::action(self.place(), key);
-        if let (None, Some(prompt), KeyCode::Char(c)) = (action, &mut self.prompt, key.code) {
-            if prompt.text.chars().count() < MOST_TYPED {
-                prompt.text.push(c);
-            }
+        if let (None, Some(_), KeyCode::Char(c)) = (action, &self.prompt, key.code) {
+            self.type_in(c);
             return Effect::None;
         }
         action.map_or(Effect::None, |a| self.update(a))
-    }
-
-    fn mouse(&mut self, mouse: MouseEvent) -> Effect {
-        if self.prompt.is_some() {
-            return Effect::None;
-        }
-        match mouse.kind {
-            MouseEventKind::ScrollDown => self.travel(WHEEL),
-            MouseEventKind::ScrollUp => self.travel(-WHEEL),
-            MouseEventKind::Down(MouseButton::Left) => {
-                return self.click(Position { x: mouse.column, y: mouse.row });
-            }
-            _ => return Effect::None,
-        }
-        self.message = None;
-        Effect::None
-    }
-
-    fn click(&mut self, at: Position) -> Effect {
-        let place = self.spot().place;
-        let hit = match place {
-            Place::Connections => connections::hit(self, at),
-            Place::Lanes => lanes::hit(self, at),
-            _ => None,
-        };
-        let Some(line) = hit else { return Effect::None };
-        self.message = None;
-        let chosen = match place {
-            Place::Lanes => self.open.as_ref().map(|o| o.selected),
-            _ => Some(self.list.selected),
-        };
-        if chosen == Some(line) {
-            return self.update(Action::Open);
-        }
-        self.choose(line);
-        Effect::None
     }
 
     /// Does what a key asks for.
@@ -268,29 +207,29 @@ impl App {
                 self.hex = !self.hex;
                 self.scroll_to(0);
             }
-            Action::Jump => self.prompt = Some(Prompt { purpose: Purpose::Jump, text: String::new() }),
+            Action::Jump => self.ask(Purpose::Jump, String::new()),
             Action::Filter => {
-                let text = self.list.filter.clone().unwrap_or_default();
-                self.prompt = Some(Prompt { purpose: Purpose::Filter, text });
+                let filter = self.list.filter.clone();
+                self.ask(Purpose::Filter, filter.unwrap_or_default());
             }
             Action::Help => self.go(Place::Help),
             Action::Back => self.back(),
             Action::Quit => return Effect::Quit,
+            Action::Colours => {
+                self.theme.palette = self.theme.palette.next();
+                self.say(self.theme.palette.words());
+            }
             Action::Redraw => return Effect::Redraw,
             Action::Suspend => return Effect::Suspend,
             Action::Accept => self.accept(),
-            Action::Erase => {
-                if self.prompt.as_mut().is_some_and(|p| p.text.pop().is_none()) {
-                    self.prompt = None;
-                }
-            }
+            Action::Erase => self.erase(),
             Action::Cancel => self.prompt = None,
         }
         self.settle();
         Effect::None
     }
 
-    fn say(&mut self, words: &str) {
+    pub(super) fn say(&mut self, words: &str) {
         self.message = Some(words.to_owned());
     }
 
@@ -368,13 +307,9 @@ impl App {
 
     fn next_finding(&mut self, forward: bool) {
         let in_list = self.spot().place == Place::Connections;
-        if !in_list {
-            if let Some(open) = &mut self.open {
-                if open.next_finding(forward) {
-                    self.scroll_to(0);
-                    return;
-                }
-            }
+        if !in_list && self.open.as_mut().is_some_and(|o| o.next_finding(forward)) {
+            self.scroll_to(0);
+            return;
         }
         let findings = |i: &usize| self.data.summaries[*i].findings.len();
         let from = self.list.selected;
@@ -418,7 +353,7 @@ impl App {
     /// Has the bytes of a row's frame read.
     fn read(&mut self, row: usize) -> Effect {
         self.bytes = None;
-        let number = self.open.as_ref().and_then(|o| o.story.timeline.rows.get(row)).map(|r| r.number());
+        let number = self.open.as_ref().and_then(|o| o.story.timeline.rows.get(row)).map(Row::number);
         number.map_or(Effect::None, Effect::Read)
     }
 
@@ -433,46 +368,8 @@ impl App {
         }
     }
 
-    fn accept(&mut self) {
-        let Some(prompt) = self.prompt.take() else { return };
-        let text = prompt.text.trim();
-        match prompt.purpose {
-            Purpose::Jump => match text.parse::<FrameNo>() {
-                Ok(number) => {
-                    let found = self.open.as_mut().is_some_and(|o| o.jump(number));
-                    if !found {
-                        self.say(&format!("frame {number} is not in this connection"));
-                    }
-                }
-                Err(_) => self.say(&format!("“{text}” is no frame number")),
-            },
-            Purpose::Filter => {
-                if let Err(says) = self.filter(text) {
-                    self.say(&says);
-                    self.prompt = Some(prompt);
-                }
-            }
-        }
-    }
-
-    /// Shows only the connections that an expression selects; all, if it is empty.
-    ///
-    /// # Errors
-    /// Says what is wrong with the expression.
-    pub fn filter(&mut self, text: &str) -> Result<(), String> {
-        let filter = if text.is_empty() { None } else { Some(Filter::parse(text).map_err(|e| e.says)?) };
-        let chosen = self.list.chosen(&self.data.summaries);
-        self.list.filter = filter.is_some().then(|| text.to_owned());
-        self.list.parsed = filter;
-        self.list.fill(&self.data.summaries);
-        if let Some(id) = chosen {
-            self.list.choose(&self.data.summaries, id);
-        }
-        Ok(())
-    }
-
     /// Moves the choice, or scrolls, by so many lines.
-    fn travel(&mut self, lines: isize) {
+    pub(super) fn travel(&mut self, lines: isize) {
         match self.spot().place {
             Place::Connections => self.choose(self.list.selected.saturating_add_signed(lines)),
             Place::Lanes => {
@@ -484,7 +381,7 @@ impl App {
         self.settle();
     }
 
-    fn choose(&mut self, line: usize) {
+    pub(super) fn choose(&mut self, line: usize) {
         match (self.spot().place, &mut self.open) {
             (Place::Connections, _) => self.list.selected = line.min(self.list.order.len().saturating_sub(1)),
             (Place::Lanes, Some(open)) => open.select(line),
@@ -510,7 +407,7 @@ impl App {
     }
 
     /// Brings everything back into what there is and what the screen shows of it.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let rows = connections::rows(self);
         self.list.selected = self.list.selected.min(self.list.order.len().saturating_sub(1));
         self.list.top = keep(self.list.top, self.list.selected, self.list.order.len(), rows);

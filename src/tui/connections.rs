@@ -36,7 +36,8 @@ impl List {
     pub fn fill(&mut self, summaries: &[Summary]) {
         let shown = |i: &usize| self.parsed.as_ref().is_none_or(|f| f.matches(&summaries[*i]));
         self.order = (0..summaries.len()).filter(shown).collect();
-        self.order.sort_by_key(|&i| (Reverse(summaries[i].worst().map(|f| (f.severity, f.certainty))), summaries[i].id));
+        self.order
+            .sort_by_key(|&i| (Reverse(summaries[i].worst().map(|f| (f.severity, f.certainty))), summaries[i].id));
         self.selected = 0;
         self.top = 0;
     }
@@ -156,7 +157,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let summaries = &app.data.summaries;
     let area = list_area(app);
-    view::head(app, buffer, title(app), counts(app));
+    view::head(app, buffer, &title(app), &counts(app));
     let end = (app.list.top + usize::from(area.height)).min(app.list.order.len());
     let shown = app.list.order.get(app.list.top..end).unwrap_or_default();
     let widths = widths(summaries, shown, area.width.saturating_sub(5));
@@ -240,7 +241,8 @@ fn below(app: &App, buffer: &mut Buffer, area: Rect) {
         lines.extend(verdict::wrapped(theme, Role::Text, &finding.says, width));
     }
     if let Some(summary) = chosen {
-        let request = if summary.request.is_some() { format!("  first request: {}", request(summary)) } else { String::new() };
+        let request =
+            if summary.request.is_some() { format!("  first request: {}", request(summary)) } else { String::new() };
         let words = format!(
             "{} {} sent, {} received by the client.{request}",
             summary.outcome.info().what,

@@ -20,8 +20,14 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let part = view::scrolled(app, buffer, &lines);
     let flow = &open.story.timeline.flow;
-    let words = format!("{}  connection {}  finding {} of {}", view::names(app), flow.id, open.shown + 1, open.story.findings.len());
-    view::head(app, buffer, Line::from(app.theme.span(Role::Text, &words)), part);
+    let words = format!(
+        "{}  connection {}  finding {} of {}",
+        view::names(app),
+        flow.id,
+        open.shown + 1,
+        open.story.findings.len()
+    );
+    view::head(app, buffer, &Line::from(app.theme.span(Role::Text, &words)), &part);
 }
 
 /// The whole text.
@@ -86,7 +92,11 @@ fn sure(finding: &Finding) -> String {
         Certainty::Inferred => "Inferred: it follows from the frames, and nothing in them contradicts it.",
         Certainty::Assumed => "Assumed: possible, but the capture does not show it.",
     };
-    let or = if finding.or.is_empty() { String::new() } else { format!(" The same frames allow: {}.", finding.or.join(", ")) };
+    let or = if finding.or.is_empty() {
+        String::new()
+    } else {
+        format!(" The same frames allow: {}.", finding.or.join(", "))
+    };
     format!("{sure}{or} Suspect: {}. Rule: {}.", frames(&finding.evidence), finding.rule.id)
 }
 

@@ -38,7 +38,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let part = view::scrolled(app, buffer, &lines);
     let number = open.story.timeline.rows.get(open.row()).map_or(0, Row::number);
     let words = format!("{}  connection {}  frame {number}", view::names(app), open.story.timeline.flow.id);
-    view::head(app, buffer, Line::from(app.theme.span(Role::Text, &words)), part);
+    view::head(app, buffer, &Line::from(app.theme.span(Role::Text, &words)), &part);
 }
 
 /// The whole text.
@@ -133,11 +133,7 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
 fn bytes(app: &App, at: &Row, width: usize) -> Vec<Line<'static>> {
     let theme = app.theme;
     let Some(bytes) = app.bytes.as_ref().filter(|b| b.number == at.number()) else { return Vec::new() };
-    let (title, shown) = if app.hex {
-        ("all captured bytes", &bytes.all)
-    } else {
-        ("payload as text", &bytes.payload)
-    };
+    let (title, shown) = if app.hex { ("all captured bytes", &bytes.all) } else { ("payload as text", &bytes.payload) };
     let mut out = vec![Line::from(theme.span(Role::Key, title))];
     match shown {
         Err(error) => out.extend(wrapped(theme, Role::Problem, &format!("cannot be read again: {error}"), width)),
@@ -160,7 +156,11 @@ fn as_text(theme: Theme, bytes: &[u8], width: usize) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for line in text.split_inclusive('\n') {
         let words = theme.clean(&escape::plain(line));
-        out.extend(super::text::chunks(&words, width.saturating_sub(1)).into_iter().map(|l| Line::from(Span::styled(l, theme.style(Role::Text)))));
+        out.extend(
+            super::text::chunks(&words, width.saturating_sub(1))
+                .into_iter()
+                .map(|l| Line::from(Span::styled(l, theme.style(Role::Text)))),
+        );
     }
     out
 }
@@ -169,7 +169,8 @@ fn as_text(theme: Theme, bytes: &[u8], width: usize) -> Vec<Line<'static>> {
 fn hex(theme: Theme, bytes: &[u8]) -> Vec<Line<'static>> {
     let line = |(i, part): (usize, &[u8])| {
         let digits = part.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
-        let letters: String = part.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { '.' }).collect();
+        let letters: String =
+            part.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { '.' }).collect();
         Line::from(vec![
             theme.span(Role::Dim, &format!("{:06x}  ", i * 16)),
             theme.span(Role::Text, &format!("{digits:<47}  ")),

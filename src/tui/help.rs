@@ -18,7 +18,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let lines = lines(app);
     let buffer = frame.buffer_mut();
     let part = view::scrolled(app, buffer, &lines);
-    view::head(app, buffer, Line::from(app.theme.span(Role::Title, "help")), part);
+    view::head(app, buffer, &Line::from(app.theme.span(Role::Title, "help")), &part);
 }
 
 /// The place from which the help was called.

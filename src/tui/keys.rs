@@ -57,6 +57,7 @@ pub enum Action {
     Help,
     Back,
     Quit,
+    Colours,
     Redraw,
     Suspend,
     Accept,
@@ -167,13 +168,7 @@ pub const KEYMAP: &[Binding] = &[
     shown(START, &[on(KeyCode::Enter), ch('l')], Action::Open, "open", "open the built-in incident"),
     row(MOVING, &[on(KeyCode::Down), ch('j')], Action::Down, "down one line; in the lanes: the next frame"),
     row(MOVING, &[on(KeyCode::Up), ch('k')], Action::Up, "up one line; in the lanes: the frame before"),
-    shown(
-        FOUND,
-        &[ch('n')],
-        Action::NextFinding,
-        "finding",
-        "the next finding, also in the connections that follow",
-    ),
+    shown(FOUND, &[ch('n')], Action::NextFinding, "finding", "the next finding, also in the connections that follow"),
     row(FOUND, &[ch('N')], Action::LastFinding, "the finding before"),
     shown(
         CONNECTIONS,
@@ -218,6 +213,7 @@ pub const KEYMAP: &[Binding] = &[
     ),
     shown(NO_HELP, &[ch('?'), on(KeyCode::F(1))], Action::Help, "help", "all keys, glyphs and colours"),
     shown(READING, &[ch('q')], Action::Quit, "quit", "quit"),
+    row(READING, &[ch('c')], Action::Colours, "other colours: for a dark background, for a light one, none"),
     row(EVERYWHERE, &[ctrl('c')], Action::Quit, "quit"),
     row(EVERYWHERE, &[ctrl('z')], Action::Suspend, "back to the shell; `fg` returns here"),
     row(EVERYWHERE, &[ctrl('l')], Action::Redraw, "draw the screen anew"),
@@ -257,7 +253,9 @@ pub fn document() -> String {
             let _ = writeln!(out, "| {} | {} |", keys.join(" "), binding.words);
         }
     }
-    out.push_str("\nThe mouse wheel moves by lines; a click chooses a line, and a click on the chosen line opens it.\n");
+    out.push_str(
+        "\nThe mouse wheel moves by lines; a click chooses a line, and a click on the chosen line opens it.\n",
+    );
     out
 }
 

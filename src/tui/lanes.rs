@@ -103,7 +103,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let Some(open) = &app.open else { return };
     let buffer = frame.buffer_mut();
     let areas = areas(app);
-    view::head(app, buffer, title(app, open), position(open));
+    view::head(app, buffer, &title(app, open), &position(open));
     if areas.overview.height > 0 {
         overview::draw(app.theme, open, buffer, areas.overview);
     }

@@ -12,9 +12,11 @@ mod frame;
 mod help;
 pub mod keys;
 mod lanes;
+mod mouse;
 mod open;
 mod overview;
 pub mod picture;
+mod prompt;
 mod row;
 mod start;
 mod terminal;
@@ -25,7 +27,7 @@ mod theme;
 mod verdict;
 mod view;
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use ratatui::Terminal;
@@ -48,8 +50,6 @@ pub struct Options {
     pub ascii: bool,
     /// Whether to use colours.
     pub color: Color,
-    /// Colours for a light background, whatever the environment says.
-    pub light: bool,
     /// Open this connection at once.
     pub connection: Option<u32>,
     /// Show the connections that this expression (of `--filter`) selects.
@@ -80,18 +80,13 @@ fn builtin() -> Vec<Input> {
 /// The terminal cannot be used, or the captures cannot be read (then the error is a [`flow::LoadError`]). The terminal
 /// has been given back in both cases.
 pub fn run(inputs: Vec<Input>, options: Options) -> io::Result<()> {
-    if !io::stdout().is_terminal() {
-        let says = "standard output is no terminal: use `finwait check`, `finwait list` or `finwait export`";
-        return Err(io::Error::new(io::ErrorKind::Unsupported, says));
-    }
-    let palette = Palette::guess(options.color, options.light, |name| std::env::var(name).ok());
-    let theme = Theme { palette, ascii: options.ascii };
+    let Options { ascii, color, connection, filter } = options;
+    let theme = Theme { palette: Palette::guess(color, |name| std::env::var(name).ok()), ascii };
     let place = if inputs.is_empty() { Place::Start } else { Place::Loading };
     let (width, height) = crossterm::terminal::size()?;
     let mut app = App::new(theme, Size { width, height }, place);
-    app.wanted = options.connection;
-    app.filter(options.filter.as_deref().unwrap_or("").trim())
-        .map_err(|says| io::Error::new(io::ErrorKind::InvalidInput, says))?;
+    app.wanted = connection;
+    app.filter(filter.unwrap_or_default().trim()).map_err(|says| io::Error::new(io::ErrorKind::InvalidInput, says))?;
     let (sender, events) = channel();
     if !inputs.is_empty() {
         load(inputs, sender.clone());

@@ -54,7 +54,7 @@ impl Open {
 
     /// The last row that the chosen line stands for or follows: the states after it are shown.
     pub fn row(&self) -> usize {
-        self.steps.get(self.selected).map_or(0, |s| last_row(s))
+        self.steps.get(self.selected).map_or(0, last_row)
     }
 
     /// Chooses a line, and shows the finding that it belongs to.
@@ -81,11 +81,12 @@ impl Open {
     }
 
     fn select_finding(&mut self, finding: usize) {
-        let Some(number) = self.story.findings.get(finding).and_then(|f| key_frame(f, &self.story.timeline.rows)) else {
+        let Some(number) = self.story.findings.get(finding).and_then(|f| key_frame(f, &self.story.timeline.rows))
+        else {
             return;
         };
         if let Some(row) = row_of(&self.story.timeline.rows, number) {
-            self.to_row(row);
+            self.choose_row(row);
         }
         self.shown = finding;
     }
@@ -97,7 +98,7 @@ impl Open {
         let suspects = finding.evidence.iter().filter_map(|n| row_of(rows, *n));
         let target = nearest(suspects, self.row(), forward);
         let shown = self.shown;
-        let moved = self.to(target);
+        let moved = self.choose(target);
         self.shown = shown;
         moved
     }
@@ -106,7 +107,7 @@ impl Open {
     pub fn next_change(&mut self, forward: bool) -> bool {
         let changes = self.story.timeline.changes.iter().map(|c| c.row as usize);
         let target = nearest(changes, self.row(), forward);
-        self.to(target)
+        self.choose(target)
     }
 
     /// Chooses the next frame, folds and silences left out, or the one before. Is there one?
@@ -129,7 +130,7 @@ impl Open {
                 self.toggle_fold();
             }
         }
-        self.to(row)
+        self.choose(row)
     }
 
     /// Folds runs of dull frames, or unfolds them. Is there anything to fold?
@@ -140,7 +141,7 @@ impl Open {
         let row = self.row();
         self.folded = !self.folded;
         self.steps = if self.folded { self.story.steps.clone() } else { self.story.unfolded() };
-        self.to_row(row);
+        self.choose_row(row);
         true
     }
 
@@ -149,15 +150,15 @@ impl Open {
         let Some(Step::Fold { rows, .. }) = self.steps.get(self.selected) else { return false };
         let first = rows.start;
         self.toggle_fold();
-        self.to_row(first);
+        self.choose_row(first);
         true
     }
 
-    fn to(&mut self, row: Option<usize>) -> bool {
-        row.map(|r| self.to_row(r)).is_some()
+    fn choose(&mut self, row: Option<usize>) -> bool {
+        row.map(|r| self.choose_row(r)).is_some()
     }
 
-    fn to_row(&mut self, row: usize) {
+    fn choose_row(&mut self, row: usize) {
         self.select(line_of(&self.steps, row));
     }
 

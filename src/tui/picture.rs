@@ -45,7 +45,8 @@ fn hex(color: Color, palette: Palette) -> Option<&'static str> {
 pub fn svg(buffer: &Buffer, palette: Palette, title: &str) -> String {
     let (back, text) = if palette == Palette::Light { ("#ffffff", "#1f2328") } else { ("#14181f", "#dbe1ea") };
     let area = buffer.area;
-    let (width, height) = (f32::from(area.width) * CELL.0 + 2.0 * MARGIN, f32::from(area.height) * CELL.1 + 2.0 * MARGIN);
+    let (width, height) =
+        (f32::from(area.width) * CELL.0 + 2.0 * MARGIN, f32::from(area.height) * CELL.1 + 2.0 * MARGIN);
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -101,7 +102,11 @@ fn row(out: &mut String, buffer: &Buffer, palette: Palette, y: u16, back: &'stat
         start += count;
         if let Some(fill) = look.back {
             let width = count as f32 * CELL.0;
-            let _ = writeln!(out, "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{fill}\"/>", CELL.1);
+            let _ = writeln!(
+                out,
+                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{fill}\"/>",
+                CELL.1
+            );
         }
         words(out, run, look, left, top);
     }

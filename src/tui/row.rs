@@ -80,19 +80,34 @@ impl Columns {
     /// Draws the columns' names.
     pub fn heading(&self, theme: Theme, timeline: &Timeline, buffer: &mut Buffer, y: u16) {
         let dim = theme.style(Role::Dim);
-        self.right_aligned(buffer, self.number, y, "#", dim);
-        self.right_aligned(buffer, self.time, y, "seconds", dim);
-        self.right_aligned(buffer, self.gap, y, "after", dim);
+        Self::right_aligned(buffer, self.number, y, "#", dim);
+        Self::right_aligned(buffer, self.time, y, "seconds", dim);
+        Self::right_aligned(buffer, self.gap, y, "after", dim);
         let title = theme.style(Role::Title);
         buffer.set_stringn(self.client.0, y, "CLIENT", self.client.1.into(), title);
         buffer.set_stringn(self.server.0, y, "SERVER", self.server.1.into(), title);
         let vantage = theme.clean(&format!("captured {}", timeline.vantage.words()));
-        self.centred(buffer, self.arrow, y, &text::fit(&vantage, self.arrow.1.into(), theme.glyph(Glyph::Ellipsis)), dim);
+        Self::centred(
+            buffer,
+            self.arrow,
+            y,
+            &text::fit(&vantage, self.arrow.1.into(), theme.glyph(Glyph::Ellipsis)),
+            dim,
+        );
     }
 
     /// Draws a run of folded frames.
     #[allow(clippy::too_many_arguments)] // what to draw, where, how
-    pub fn fold(&self, theme: Theme, open: &Open, rows: &Range<usize>, says: &str, first: bool, buffer: &mut Buffer, y: u16) {
+    pub fn fold(
+        &self,
+        theme: Theme,
+        open: &Open,
+        rows: &Range<usize>,
+        says: &str,
+        first: bool,
+        buffer: &mut Buffer,
+        y: u16,
+    ) {
         let timeline = &open.story.timeline;
         let (Some(from), Some(last)) = (timeline.rows.get(rows.start), timeline.rows.get(rows.end.saturating_sub(1)))
         else {
@@ -111,18 +126,27 @@ impl Columns {
 
     /// Draws a time in which nothing was sent.
     #[allow(clippy::too_many_arguments)] // what to draw, where, how
-    pub fn silence(&self, theme: Theme, open: &Open, after: usize, says: &str, first: bool, buffer: &mut Buffer, y: u16) {
+    pub fn silence(
+        &self,
+        theme: Theme,
+        open: &Open,
+        after: usize,
+        says: &str,
+        first: bool,
+        buffer: &mut Buffer,
+        y: u16,
+    ) {
         let style = theme.style(Role::Silence);
-        self.right_aligned(buffer, self.number, y, theme.glyph(Glyph::Idle), style);
-        self.right_aligned(buffer, self.time, y, theme.glyph(Glyph::Idle), style);
-        self.right_aligned(buffer, self.gap, y, theme.glyph(Glyph::Idle), style);
+        Self::right_aligned(buffer, self.number, y, theme.glyph(Glyph::Idle), style);
+        Self::right_aligned(buffer, self.time, y, theme.glyph(Glyph::Idle), style);
+        Self::right_aligned(buffer, self.gap, y, theme.glyph(Glyph::Idle), style);
         self.lanes(theme, open, after, Names::of(first), buffer, y);
         let says = theme.clean(says);
         // who half-closed it can be seen beside the lanes
         let short = says.split(" by the ").next().unwrap_or(&says);
         let says = if text::width(&says) > self.arrow.1.into() { short } else { &says };
         let words = text::fit(says, self.arrow.1.into(), theme.glyph(Glyph::Ellipsis));
-        self.centred(buffer, self.arrow, y, &words, style);
+        Self::centred(buffer, self.arrow, y, &words, style);
     }
 
     /// Draws something that no frame shows. It may run over the server's lane.
@@ -162,14 +186,14 @@ impl Columns {
         }
     }
 
-    fn right_aligned(&self, buffer: &mut Buffer, (x, width): (u16, u16), y: u16, words: &str, style: Style) {
+    fn right_aligned(buffer: &mut Buffer, (x, width): (u16, u16), y: u16, words: &str, style: Style) {
         let used = text::width(words).min(width.into()) as u16;
-        if width > 0 && y < self.area.bottom().max(y + 1) {
+        if width > 0 {
             buffer.set_stringn(x + width - used, y, words, width.into(), style);
         }
     }
 
-    fn centred(&self, buffer: &mut Buffer, (x, width): (u16, u16), y: u16, words: &str, style: Style) {
+    fn centred(buffer: &mut Buffer, (x, width): (u16, u16), y: u16, words: &str, style: Style) {
         let used = text::width(words).min(width.into()) as u16;
         buffer.set_stringn(x + (width - used) / 2, y, words, width.into(), style);
     }
@@ -207,15 +231,15 @@ pub fn frame(theme: Theme, open: &Open, row: usize, first: bool, columns: &Colum
     let suspect = open.story.suspect(row).map(|f| theme::of_severity(open.story.findings[f].severity));
     let role = suspect.map_or(Role::Frame, |(role, _)| role);
     let style = theme.style(role);
-    columns.right_aligned(buffer, columns.number, y, &at.number().to_string(), style);
+    Columns::right_aligned(buffer, columns.number, y, &at.number().to_string(), style);
     if suspect.is_some() {
         buffer.set_string(columns.number.0 + columns.number.1, y, theme.glyph(Glyph::Suspect), style);
     }
     let seconds = format!("{:.*}", columns.decimals, timeline.seconds(at));
-    columns.right_aligned(buffer, columns.time, y, &seconds, theme.style(Role::Text));
+    Columns::right_aligned(buffer, columns.time, y, &seconds, theme.style(Role::Text));
     if let Some(before) = row.checked_sub(1).and_then(|b| timeline.rows.get(b)) {
         let gap = theme.clean(&units::duration(at.segment.time - before.segment.time));
-        columns.right_aligned(buffer, columns.gap, y, &gap, theme.style(Role::Dim));
+        Columns::right_aligned(buffer, columns.gap, y, &gap, theme.style(Role::Dim));
     }
     columns.lanes(theme, open, row, if first { Names::All } else { Names::New }, buffer, y);
     arrow(theme, open, at, style, columns.arrow, buffer, y);

@@ -41,7 +41,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
         lines.push(Line::from(vec![Span::raw("    "), theme.span(Role::Text, command)]));
     }
     let buffer = frame.buffer_mut();
-    view::head(app, buffer, Line::from(theme.span(Role::Title, "what TCP did, at both ends")), version());
+    view::head(app, buffer, &Line::from(theme.span(Role::Title, "what TCP did, at both ends")), &version());
     let body = view::body(app.size);
     view::lines(buffer, ratatui::layout::Rect { x: 2, width: body.width.saturating_sub(2), ..body }, &lines, 0);
 }
@@ -81,7 +81,7 @@ pub fn draw_loading(app: &App, frame: &mut Frame<'_>) {
         lines.push(Line::from(theme.span(Role::Dim, "reading standard input until it ends")));
     }
     let buffer = frame.buffer_mut();
-    view::head(app, buffer, Line::from(theme.span(Role::Title, "loading")), version());
+    view::head(app, buffer, &Line::from(theme.span(Role::Title, "loading")), &version());
     let body = view::body(app.size);
     view::lines(buffer, ratatui::layout::Rect { x: 2, width: body.width.saturating_sub(2), ..body }, &lines, 0);
 }

@@ -432,7 +432,12 @@ fn no_keys_and_no_sizes_panic() {
             1 => {
                 let kinds = [MouseEventKind::ScrollDown, MouseEventKind::Down(MouseButton::Left)];
                 let (column, row) = (random(100) as u16, random(60) as u16);
-                app.handle(Event::Mouse(MouseEvent { kind: kinds[random(2)], column, row, modifiers: KeyModifiers::NONE }));
+                app.handle(Event::Mouse(MouseEvent {
+                    kind: kinds[random(2)],
+                    column,
+                    row,
+                    modifiers: KeyModifiers::NONE,
+                }));
             }
             _ => {
                 let bound = bindings[random(bindings.len())];

@@ -28,14 +28,33 @@ pub enum Palette {
 impl Palette {
     /// The palette that fits the environment: `NO_COLOR` (no-color.org) and the background in `COLORFGBG`, which some
     /// terminals set to `foreground;background`.
-    pub fn guess(color: super::Color, light: bool, var: impl Fn(&str) -> Option<String>) -> Palette {
+    pub fn guess(color: super::Color, var: impl Fn(&str) -> Option<String>) -> Palette {
         let no_color = var("NO_COLOR").is_some_and(|v| !v.is_empty()) || var("TERM").is_some_and(|v| v == "dumb");
         let background = var("COLORFGBG").and_then(|v| v.rsplit(';').next().and_then(|b| b.parse::<u8>().ok()));
         match color {
             super::Color::Never => Palette::Mono,
             super::Color::Auto if no_color => Palette::Mono,
-            _ if light || matches!(background, Some(7 | 15)) => Palette::Light,
+            _ if matches!(background, Some(7 | 15)) => Palette::Light,
             _ => Palette::Dark,
+        }
+    }
+
+    /// Its name for a screen.
+    pub fn words(self) -> &'static str {
+        match self {
+            Palette::Dark => "colours for a dark background",
+            Palette::Light => "colours for a light background",
+            Palette::Mono => "no colours",
+        }
+    }
+
+    /// The palette after this one.
+    #[must_use]
+    pub fn next(self) -> Palette {
+        match self {
+            Palette::Dark => Palette::Light,
+            Palette::Light => Palette::Mono,
+            Palette::Mono => Palette::Dark,
         }
     }
 }
@@ -336,16 +355,15 @@ mod tests {
     #[test]
     fn the_environment_chooses_the_palette() {
         use super::super::Color;
-        let with = |vars: &'static [(&str, &str)], color, light| {
-            Palette::guess(color, light, |name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        let with = |vars: &'static [(&str, &str)], color| {
+            Palette::guess(color, |name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
         };
-        assert_eq!(with(&[], Color::Auto, false), Palette::Dark);
-        assert_eq!(with(&[], Color::Auto, true), Palette::Light);
-        assert_eq!(with(&[("NO_COLOR", "1")], Color::Auto, false), Palette::Mono);
-        assert_eq!(with(&[("NO_COLOR", "")], Color::Auto, false), Palette::Dark);
-        assert_eq!(with(&[("NO_COLOR", "1")], Color::Always, false), Palette::Dark);
-        assert_eq!(with(&[], Color::Never, true), Palette::Mono);
-        assert_eq!(with(&[("COLORFGBG", "0;15")], Color::Auto, false), Palette::Light);
-        assert_eq!(with(&[("COLORFGBG", "15;default;0")], Color::Auto, false), Palette::Dark);
+        assert_eq!(with(&[], Color::Auto), Palette::Dark);
+        assert_eq!(with(&[("NO_COLOR", "1")], Color::Auto), Palette::Mono);
+        assert_eq!(with(&[("NO_COLOR", "")], Color::Auto), Palette::Dark);
+        assert_eq!(with(&[("NO_COLOR", "1")], Color::Always), Palette::Dark);
+        assert_eq!(with(&[], Color::Never), Palette::Mono);
+        assert_eq!(with(&[("COLORFGBG", "0;15")], Color::Auto), Palette::Light);
+        assert_eq!(with(&[("COLORFGBG", "15;default;0")], Color::Auto), Palette::Dark);
     }
 }

@@ -26,7 +26,9 @@ pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
         Some(Step::Fold { says, .. }) => format!("Folded: {says}. Enter unfolds."),
         Some(Step::Silence { after, says, .. }) => {
             let cells = open.story.timeline.rows.get(*after).map(|r| r.cells);
-            let states = cells.map(|c| format!(" The client is in {}, the server in {}.", c.client.state.name(), c.server.state.name()));
+            let states = cells.map(|c| {
+                format!(" The client is in {}, the server in {}.", c.client.state.name(), c.server.state.name())
+            });
             format!("Nothing is sent: {says}.{}", states.unwrap_or_default())
         }
         Some(Step::Note { says, .. }) => says.clone(),
@@ -99,8 +101,8 @@ pub fn title(theme: Theme, finding: &Finding, width: u16) -> Line<'static> {
     Line::from(vec![theme.mark(role, glyph), Span::raw(" "), theme.span(role, name), theme.span(Role::Dim, &sure)])
 }
 
-/// The finding in as many lines as there are: what it says, what the application saw, what to do, and the evidence if
-/// there is room for it.
+/// The finding in short, so that the first `height` lines say the most: what it says, what the application saw, what to
+/// do, then the evidence.
 fn brief(theme: Theme, finding: &Finding, width: usize, height: usize) -> Vec<Line<'static>> {
     let seen = finding.application.iter().map(|l| l.says.as_str()).collect::<Vec<_>>().join(" ");
     let advice = finding.advice.first().map_or(finding.rule.next.first().copied().unwrap_or(""), String::as_str);
@@ -127,7 +129,6 @@ fn brief(theme: Theme, finding: &Finding, width: usize, height: usize) -> Vec<Li
             lines.extend(named(theme, Role::Text, name, &with_frames(line), width, NAME));
         }
     }
-    lines.truncate(height);
     lines
 }
 

@@ -5,8 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::text::{Line, Span};
 
-use super::app::{App, Purpose};
+use super::app::App;
 use super::keys::{self, Place};
+use super::prompt::Purpose;
 use super::text;
 use super::theme::{Glyph, Role, Theme};
 use super::{connections, finding, frame, help, lanes, start};
@@ -41,19 +42,22 @@ pub fn body(size: Size) -> Rect {
 /// Says that the screen is too small.
 fn small(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let words = format!("finwait needs {} by {} characters; here are {} by {}. q quits", LEAST.width, LEAST.height, area.width, area.height);
+    let words = format!(
+        "finwait needs {} by {} characters; here are {} by {}. q quits",
+        LEAST.width, LEAST.height, area.width, area.height
+    );
     let lines: Vec<Line<'_>> = text::wrap(&words, area.width.into()).into_iter().map(Line::from).collect();
     let _ = app;
     self::lines(frame.buffer_mut(), area, &lines, 0);
 }
 
 /// Draws the first line: the program's name, a title, and something on the right.
-pub fn head(app: &App, buffer: &mut Buffer, title: Line<'static>, right: String) {
+pub fn head(app: &App, buffer: &mut Buffer, title: &Line<'static>, right: &str) {
     let width = app.size.width;
     let theme = app.theme;
     let name = theme.span(Role::Key, " finwait  ");
     let (x, y) = buffer.set_span(0, 0, &name, width);
-    let right = theme.clean(&right);
+    let right = theme.clean(right);
     let used = text::width(&right) as u16 + 1;
     let room = width.saturating_sub(x + used + 1);
     let words: String = title.spans.iter().map(|s| s.content.as_ref()).collect();
@@ -61,7 +65,7 @@ pub fn head(app: &App, buffer: &mut Buffer, title: Line<'static>, right: String)
         let words = text::fit(&words, room.into(), theme.glyph(Glyph::Ellipsis));
         buffer.set_stringn(x, y, words, room.into(), theme.style(Role::Text));
     } else {
-        buffer.set_line(x, y, &title, room);
+        buffer.set_line(x, y, title, room);
     }
     buffer.set_stringn(width.saturating_sub(used), 0, &right, used.into(), theme.style(Role::Dim));
 }
@@ -97,7 +101,11 @@ pub fn scrolled(app: &App, buffer: &mut Buffer, all: &[Line<'_>]) -> String {
     let above = app.spot().scroll;
     lines(buffer, Rect { x: 1, width: body.width.saturating_sub(1), ..body }, all, above);
     let below = (above + usize::from(body.height)).min(all.len());
-    if above == 0 && below == all.len() { String::new() } else { format!("lines {} to {below} of {}", above + 1, all.len()) }
+    if above == 0 && below == all.len() {
+        String::new()
+    } else {
+        format!("lines {} to {below} of {}", above + 1, all.len())
+    }
 }
 
 /// Draws the last line: what is typed, or what there is to say, or the keys.
