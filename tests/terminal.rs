@@ -151,7 +151,7 @@ fn a_signal_gives_the_terminal_back() {
 #[test]
 fn a_file_that_is_no_capture_is_an_error_with_the_terminal_given_back() {
     let mut session = Session::finwait(&[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
-    session.until("the message", |s| !s.alternate_screen() && s.contents().contains("finwait: Cargo.toml: "));
+    session.until("the message", |s| !s.alternate_screen() && s.contents().contains("this is text, not a capture"));
     assert_eq!(session.end(), 2);
 }
 
