@@ -2,7 +2,7 @@
 
 use super::load::{Place, from_high};
 use crate::capture::Nanos;
-use crate::wire::{Flags, Segment};
+use crate::wire::{Flags, Segment, Seq};
 
 /// How far apart copies with the same IP identification may lie.
 const SAME_ID: Nanos = 500_000;
@@ -24,6 +24,8 @@ const WINDOW: usize = 16;
 #[derive(Clone, Copy)]
 struct Original {
     at: u32,
+    /// The segment's, kept here since nearly all comparisons end with them.
+    numbers: (Seq, Seq),
     via: [u32; 4],
     ways: usize,
 }
@@ -39,7 +41,8 @@ pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
         if segment.is_icmp() {
             continue;
         }
-        let original = recent.iter_mut().flatten().find(|o| {
+        let numbers = (segment.seq, segment.ack);
+        let original = recent.iter_mut().flatten().filter(|o| o.numbers == numbers).find(|o| {
             let first = &segments[o.at as usize];
             let new_way = !o.via[..o.ways].contains(&via) || segment.ttl < first.ttl;
             is_copy(first, &segment, new_way)
@@ -52,18 +55,16 @@ pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
             let flags = &mut segments[*at as usize].flags;
             *flags = *flags | Flags::DUPLICATE;
         } else {
-            recent[next] = Some(Original { at: *at, via: [via, 0, 0, 0], ways: 1 });
+            recent[next] = Some(Original { at: *at, numbers, via: [via, 0, 0, 0], ways: 1 });
             next = (next + 1) % WINDOW;
         }
     }
 }
 
-/// Are these two the same packet?
+/// Are these two, of equal numbers, the same packet?
 fn is_copy(first: &Segment, second: &Segment, new_way: bool) -> bool {
     let apart = second.time.saturating_sub(first.time);
     let same = from_high(first) == from_high(second)
-        && first.seq == second.seq
-        && first.ack == second.ack
         && (first.flags.0 ^ second.flags.0) & !(Flags::DUPLICATE.0 | Flags::CUT.0) == 0
         && first.len == second.len
         && first.window == second.window

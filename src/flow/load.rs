@@ -199,18 +199,18 @@ fn merge(trace: &mut Trace, places: &mut Vec<Place>, rare: &mut [(u32, Rare)], t
 
 /// Builds the connections out of the segments and their places.
 fn connect(trace: &mut Trace, tuples: &[Tuple], places: &[Place]) {
-    trace.index = by_tuple(places, tuples.len());
+    let (index, ends) = by_tuple(places, tuples.len());
+    trace.index = index;
     let mut found: Vec<(u32, std::ops::Range<usize>)> = Vec::new();
     let mut start = 0;
-    while start < trace.index.len() {
-        let tuple = places[trace.index[start] as usize].tuple;
-        let end = start + trace.index[start..].partition_point(|at| places[*at as usize].tuple == tuple);
+    for (tuple, end) in ends.into_iter().enumerate() {
+        let end = end as usize;
         let index = &trace.index[start..end];
         duplicates::mark(&mut trace.segments, places, index);
         let begins = split(&trace.segments, index);
         for (nth, begin) in begins.iter().enumerate() {
             let until = begins.get(nth + 1).map_or(end, |next| start + next);
-            found.push((tuple, start + begin..until));
+            found.push((tuple as u32, start + begin..until));
         }
         start = end;
     }
@@ -230,14 +230,15 @@ fn connect(trace: &mut Trace, tuples: &[Tuple], places: &[Place]) {
     }
 }
 
-/// Places in the segments, tuple by tuple, each in file order.
-fn by_tuple(places: &[Place], tuples: usize) -> Vec<u32> {
-    let mut next = vec![0u32; tuples + 1];
+/// Places in the segments, tuple by tuple, each in file order; and where in them each tuple ends.
+fn by_tuple(places: &[Place], tuples: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut next = vec![0u32; tuples];
     for place in places {
-        next[place.tuple as usize + 1] += 1;
+        next[place.tuple as usize] += 1;
     }
-    for tuple in 0..tuples {
-        next[tuple + 1] += next[tuple];
+    let mut before = 0;
+    for count in &mut next {
+        before += std::mem::replace(count, before);
     }
     let mut index = vec![0; places.len()];
     for (at, place) in places.iter().enumerate() {
@@ -245,7 +246,7 @@ fn by_tuple(places: &[Place], tuples: usize) -> Vec<u32> {
         index[*slot as usize] = at as u32;
         *slot += 1;
     }
-    index
+    (index, next)
 }
 
 /// Direction before the roles are known: was it sent by the higher end?

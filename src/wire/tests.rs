@@ -266,8 +266,8 @@ fn icmp_errors_quote_a_segment() {
 
 /// A packet's fields as lines.
 fn fields(link: u16, wire: u32, packet: &[u8]) -> String {
-    let line = |f: &super::Field| format!("{}: {}: {}\n", f.layer, f.name, f.value);
-    dissect(link, wire, packet).iter().map(line).collect::<Vec<_>>().concat()
+    let row = |f: &super::Field| format!("{}: {}: {}\n", f.layer, f.name, f.value);
+    dissect(link, wire, packet).iter().map(row).collect::<Vec<_>>().concat()
 }
 
 #[test]
