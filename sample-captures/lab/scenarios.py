@@ -454,6 +454,75 @@ def keepalive_unanswered(lab):
     lab.end("client", client)
 
 
+# Transfer
+
+@scenario()
+def zero_window_stall(lab):
+    """The client sends 400 kB; the server's program does not read for 3 s, so its window closes and the client waits.
+    Then it reads everything."""
+    listener = lab.listen()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+    client = lab.connect()
+    server = lab.accept(listener)
+    body = b"x" * 400_000
+    head = b"PUT /api/report HTTP/1.1\r\nHost: api.example\r\nContent-Length: %d\r\n\r\n" % len(body)
+    sending = threading.Thread(target=lab.write, args=("client", client, head + body))
+    sending.start()
+    time.sleep(3)
+    left = len(head) + len(body)
+    while left > 0:
+        left -= len(server.recv(65536))
+    lab.saw("server", "everything is read")
+    sending.join(10)
+    lab.end("client", client)
+    lab.read("server", server)
+    lab.end("server", server)
+
+
+@scenario()
+def tail_loss(lab):
+    """A request and its copies are lost for 2 s, then one arrives and is answered: the client waited for nothing but
+    its own retransmission timer."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(0.5)
+    lab.drop("meta l4proto tcp")
+    lab.write("client", client, REQUEST)
+    time.sleep(2)
+    lab.drop_nothing()
+    lab.read("server", server)
+    lab.write("server", server, ANSWER)
+    lab.read("client", client)
+    lab.end("client", client)
+    lab.read("server", server)
+    lab.end("server", server)
+
+
+@scenario()
+def peer_vanished(lab):
+    """The server's machine falls silent in a busy connection; the client repeats its request for 6 s and gives up."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(0.5)
+    lab.drop("meta l4proto tcp")
+    client.settimeout(6)
+    lab.write("client", client, REQUEST)
+    lab.read("client", client)
+
+
+@scenario()
+def idle_drop(lab):
+    """The connection is idle for 35 s; then a firewall that has forgotten it drops the client's request and all its
+    copies without a word."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(35)
+    lab.drop("meta l4proto tcp")
+    client.settimeout(6)
+    lab.write("client", client, REQUEST)
+    lab.read("client", client)
+
+
 # TLS
 
 @scenario()

@@ -10,6 +10,7 @@ mod run;
 #[cfg(test)]
 mod testing;
 mod timeouts;
+mod unanswered;
 
 pub use facts::Facts;
 pub use rules::RULES;

@@ -17,10 +17,11 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("span", "from the first to the last SYN"),
     ("held", "from the acknowledgement of a FIN to the end"),
     ("lost_bytes", "payload bytes that were lost"),
+    ("copy_count", "copies of the same data"),
     ("fin_count", "FINs"),
     ("icmp_count", "ICMP errors"),
     ("leaked_count", "connections left in CLOSE_WAIT"),
-    ("probe_count", "keep-alive probes without an answer"),
+    ("probe_count", "keep-alive or window probes"),
     ("rst_count", "resets"),
     ("syn_count", "SYNs"),
 ];

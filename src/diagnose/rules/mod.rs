@@ -11,14 +11,18 @@ mod icmp_unreachable;
 mod keepalive_unanswered;
 mod late_data_to_lingering_close;
 mod linger_zero_abort;
+mod middlebox_idle_drop_silent;
+mod peer_vanished_rto;
 mod probe_half_open;
 mod reset_after_close;
 mod reset_unexplained;
 mod simultaneous_close;
 mod syn_no_answer;
 mod syn_refused;
+mod tail_loss_rto;
 mod tls_close_notify_reply_rst;
 mod unannounced_close_reuse;
+mod zero_window_stall;
 
 pub use super::checklist::{QUESTION_REPEATED, QUESTION_TIMEOUT};
 pub use half_closed_reuse::lost_request;
@@ -30,7 +34,9 @@ pub static RULES: &[&Rule] = &[
     &half_closed_reuse::RULE,
     &close_race_crossing::RULE,
     &unannounced_close_reuse::RULE,
+    &middlebox_idle_drop_silent::RULE,
     &keepalive_unanswered::RULE,
+    &peer_vanished_rto::RULE,
     &half_open_data_rst::RULE,
     &close_with_unread_data::RULE,
     &linger_zero_abort::RULE,
@@ -44,6 +50,8 @@ pub static RULES: &[&Rule] = &[
     &syn_refused::RULE,
     &probe_half_open::RULE,
     &icmp_unreachable::RULE,
+    &zero_window_stall::RULE,
+    &tail_loss_rto::RULE,
     &reset_after_close::RULE,
     &reset_unexplained::RULE,
 ];

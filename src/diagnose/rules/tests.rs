@@ -357,6 +357,33 @@ fn a_repeated_fin() {
     assert_eq!(after_exchange(again), ["fin-retransmitted note proven [7, 8]"]);
 }
 
+const REPEATED: &str = "
+        T.0 C P. 301 901 300 get
+        T.2 C P. 301 901 300 get
+        T.6 C P. 301 901 300 get";
+
+#[test]
+fn data_without_an_answer() {
+    let soon = REPEATED.replace('T', "2");
+    assert_eq!(after_exchange(&soon), ["peer-vanished-rto problem inferred [7, 8, 9]"]);
+    let idle = REPEATED.replace('T', "240");
+    assert_eq!(after_exchange(&idle), ["middlebox-idle-drop-silent problem inferred [7, 8, 9]"]);
+    let at_last = format!("{soon}\n2.7 S . 901 601 0");
+    assert_eq!(after_exchange(&at_last), ["tail-loss-rto note proven [7, 8, 9]"]);
+}
+
+#[test]
+fn a_server_that_never_took_data_is_another_kind() {
+    let stuck = "
+        0.0 C S 0 - 0
+        0.001 S S. 0 1 0
+        0.001 C . 1 1 0
+        0.1 C P. 1 1 10
+        0.3 C P. 1 1 10
+        0.7 C P. 1 1 10";
+    assert_eq!(verdicts(stuck), [""; 0]);
+}
+
 #[test]
 fn midstream_resets_stay_unexplained() {
     let midstream = "
