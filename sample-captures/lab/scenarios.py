@@ -454,6 +454,72 @@ def keepalive_unanswered(lab):
     lab.end("client", client)
 
 
+@scenario()
+def half_close_unanswered(lab):
+    """The client sends its request and shuts its side, as it may; the server takes that for a hang-up and closes
+    without an answer."""
+    client, server = lab.open()
+    lab.write("client", client, REQUEST)
+    lab.shut("client", client)
+    lab.read("server", server)
+    lab.read("server", server)
+    lab.end("server", server)
+    lab.read("client", client)
+    lab.end("client", client)
+
+
+@scenario()
+def keepalive_reset(lab):
+    """The server loses a connection without a word (TCP_REPAIR, then close()); the client's keep-alive probe, after
+    2 s, is answered by RST."""
+    client, server = lab.open()
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    exchange(lab, client, server)
+    time.sleep(0.5)
+    server.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+    server.close()
+    lab.saw("server", "the connection is lost without a frame")
+    lab.read("client", client)
+    lab.end("client", client)
+
+
+@scenario()
+def firewall_reset(lab):
+    """A firewall answers the client's second request by a RST in the server's name; the server knows nothing of it
+    and sends on."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(0.5)
+    lab.reject("tcp flags & psh == psh", "tcp reset")
+    lab.write("client", client, REQUEST)
+    lab.read("client", client)
+    time.sleep(0.5)
+    lab.drop_nothing()
+    lab.write("server", server, ANSWER)
+    time.sleep(0.1)
+    lab.end("client", client)
+    lab.read("server", server)
+
+
+@scenario()
+def idle_firewall_reset(lab):
+    """The connection is idle for 35 s; then a firewall that has forgotten it answers the client's request by a RST in
+    the server's name. The server knows nothing of it and sends on."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(35)
+    lab.reject("tcp flags & psh == psh", "tcp reset")
+    lab.write("client", client, REQUEST)
+    lab.read("client", client)
+    time.sleep(0.5)
+    lab.drop_nothing()
+    lab.write("server", server, ANSWER)
+    time.sleep(0.1)
+    lab.end("client", client)
+    lab.read("server", server)
+
+
 # Transfer
 
 @scenario()

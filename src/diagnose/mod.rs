@@ -4,6 +4,7 @@ mod abort;
 mod across;
 mod checklist;
 mod facts;
+mod forged;
 mod late;
 mod rules;
 mod run;

@@ -5,18 +5,22 @@ mod close_race_crossing;
 mod close_wait_leak;
 mod close_with_unread_data;
 mod fin_retransmitted;
+mod half_close_taken_as_abort;
 mod half_closed_reuse;
 mod half_open_data_rst;
 mod icmp_unreachable;
+mod keepalive_answered_by_rst;
 mod keepalive_unanswered;
 mod late_data_to_lingering_close;
 mod linger_zero_abort;
 mod middlebox_idle_drop_silent;
+mod middlebox_idle_rst_on_use;
 mod peer_vanished_rto;
 mod probe_half_open;
 mod reset_after_close;
 mod reset_unexplained;
 mod simultaneous_close;
+mod spoofed_rst;
 mod syn_no_answer;
 mod syn_refused;
 mod tail_loss_rto;
@@ -35,6 +39,8 @@ pub static RULES: &[&Rule] = &[
     &close_race_crossing::RULE,
     &unannounced_close_reuse::RULE,
     &middlebox_idle_drop_silent::RULE,
+    &middlebox_idle_rst_on_use::RULE,
+    &keepalive_answered_by_rst::RULE,
     &keepalive_unanswered::RULE,
     &peer_vanished_rto::RULE,
     &half_open_data_rst::RULE,
@@ -43,6 +49,7 @@ pub static RULES: &[&Rule] = &[
     &late_data_to_lingering_close::RULE,
     &tls_close_notify_reply_rst::RULE,
     &close_wait_leak::RULE,
+    &half_close_taken_as_abort::RULE,
     &client_gave_up::RULE,
     &simultaneous_close::RULE,
     &fin_retransmitted::RULE,
@@ -50,6 +57,7 @@ pub static RULES: &[&Rule] = &[
     &syn_refused::RULE,
     &probe_half_open::RULE,
     &icmp_unreachable::RULE,
+    &spoofed_rst::RULE,
     &zero_window_stall::RULE,
     &tail_loss_rto::RULE,
     &reset_after_close::RULE,

@@ -274,10 +274,6 @@ fn data_for_an_end_that_forgot() {
         9.0 C P. 301 901 300 get
         9.001 S R 901 - 0";
     assert_eq!(after_exchange(forgot), ["half-open-data-rst problem inferred [7, 8]"]);
-    let other_hop_count = "
-        9.0 C P. 301 901 300 get
-        9.001 S R 901 - 0 ttl=50";
-    assert_eq!(after_exchange(other_hop_count), [""; 0]);
 }
 
 #[test]
@@ -382,6 +378,50 @@ fn a_server_that_never_took_data_is_another_kind() {
         0.3 C P. 1 1 10
         0.7 C P. 1 1 10";
     assert_eq!(verdicts(stuck), [""; 0]);
+}
+
+#[test]
+fn a_server_does_not_refuse_and_accept() {
+    let both = "
+        0.0 C S 0 - 0
+        0.006 S R. 0 1 0
+        0.0061 S R. 0 1 0
+        0.18 S S. 0 1 0
+        0.1801 C R 1 - 0";
+    assert_eq!(verdicts(both), ["spoofed-rst problem inferred [2, 3, 5]"]);
+}
+
+#[test]
+fn a_reset_that_looks_like_somebody_else() {
+    let other = "
+        9.0 C P. 301 901 300 get
+        9.001 S R 901 - 0 ttl=50";
+    assert_eq!(after_exchange(other), ["spoofed-rst problem inferred [8]"]);
+    let idle = other.replace("9.0", "999.0");
+    assert_eq!(after_exchange(&idle), ["middlebox-idle-rst-on-use problem inferred [7, 8]"]);
+    let ignored = "
+        9.0 S R 950 - 0 ttl=50
+        9.5 C P. 301 901 300 get
+        9.6 S P. 901 601 300 ok";
+    assert_eq!(after_exchange(ignored), ["spoofed-rst note inferred [7]"]);
+}
+
+#[test]
+fn a_probe_that_meets_a_reset() {
+    let probe = "
+        60.0 C . 300 901 0
+        60.001 S R 901 - 0";
+    assert_eq!(after_exchange(probe), ["keepalive-answered-by-rst problem inferred [7, 8]"]);
+}
+
+#[test]
+fn a_half_close_without_an_answer() {
+    let unanswered = "
+        2.0 C P. 301 901 300 get
+        2.0001 C F. 601 901 0
+        2.01 S F. 901 602 0
+        2.011 C . 602 902 0";
+    assert_eq!(after_exchange(unanswered), ["half-close-taken-as-abort problem inferred [7, 8, 9]"]);
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! Frames that somebody else seems to have sent in an end's name.
+
+use super::facts::{Facts, counts, has, is_reset};
+use super::late::AT_ONCE;
+use super::unanswered::LONG_IDLE;
+use crate::flow::Side;
+use crate::tcp::{Fate, Mark, ResetCause, ResetForm};
+use crate::wire::Flags;
+
+/// What such a frame followed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum After {
+    /// A keep-alive probe, in this row.
+    Probe(usize),
+    /// Data after so many seconds of silence.
+    Idle(usize, f64),
+    /// A segment from an earlier time, which its receiver could not place.
+    Stale,
+    /// Anything else.
+    Else,
+}
+
+/// FINs and RSTs that do not look like their sender's, in order.
+pub fn forged(facts: &Facts) -> Vec<usize> {
+    let refusals = contradicted_refusals(facts);
+    if !refusals.is_empty() {
+        return refusals;
+    }
+    let rows = facts.timeline.rows.iter().enumerate();
+    rows.filter(|(_, r)| !has(r, Mark::DuplicateFrame) && r.segment.flags.any(Flags::FIN | Flags::RST))
+        .filter(|(_, r)| has(r, Mark::Injected) || r.reset.is_some_and(|x| x.cause == ResetCause::Injected))
+        .map(|(i, _)| i)
+        .collect()
+}
+
+/// Resets that refuse a SYN which the server accepts all the same: it sends one or the other, never both.
+fn contradicted_refusals(facts: &Facts) -> Vec<usize> {
+    let form = |i: usize| facts.row(i).reset.map(|r| r.form);
+    let refusals: Vec<usize> = facts
+        .resets
+        .iter()
+        .copied()
+        .filter(|&i| form(i) == Some(ResetForm::Refused) && facts.row(i).from == Side::Server)
+        .collect();
+    let accepted = facts.syns.iter().any(|&i| facts.row(i).from == Side::Server);
+    if accepted { refusals } else { Vec::new() }
+}
+
+/// Did the end that should have taken the RST at row `i` go on regardless?
+pub fn ignored(facts: &Facts, i: usize) -> bool {
+    let row = facts.row(i);
+    let meanwhile = (2.0 * facts.rtt().unwrap_or_default()).max(0.002);
+    let goes_on = |j: usize| {
+        let later = facts.row(j);
+        later.from != row.from && counts(later) && !is_reset(later) && facts.between(i, j) > meanwhile
+    };
+    is_reset(row)
+        && (row.reset.is_some_and(|r| r.accepted == Fate::No) || (i + 1..facts.timeline.rows.len()).any(goes_on))
+}
+
+/// What the frame at row `i` followed: the segment that it answers, or the other end's last one, if it came at once.
+pub fn after(facts: &Facts, i: usize) -> After {
+    let from = facts.row(i).from;
+    let rows = &facts.timeline.rows;
+    let last = || rows[..i].iter().rposition(|r| r.from != from && !r.segment.is_icmp());
+    let Some(before) = facts.answers(i).or_else(last).filter(|&b| facts.between(b, i) < AT_ONCE) else {
+        return After::Else;
+    };
+    if has(&rows[before], Mark::KeepAlive) {
+        return After::Probe(before);
+    }
+    if rows[before].segment.len > 0 && is_reset(&rows[i]) && facts.data.binary_search(&before).is_err() {
+        return After::Stale;
+    }
+    let idle = facts.data_before(before).map(|earlier| facts.between(earlier, before));
+    match idle {
+        Some(idle) if idle >= LONG_IDLE && rows[before].segment.len > 0 => After::Idle(before, idle),
+        _ => After::Else,
+    }
+}
+
+/// What is odd about it, in words.
+pub fn reasons(facts: &Facts, i: usize) -> Vec<String> {
+    let (row, rows) = (facts.row(i), &facts.timeline.rows);
+    let mut said = Vec::new();
+    let usual = rows
+        .iter()
+        .find(|r| r.from == row.from && !r.segment.is_icmp() && !r.segment.flags.any(Flags::FIN | Flags::RST));
+    if let Some(usual) = usual.filter(|u| u.segment.ttl != row.segment.ttl) {
+        said.push(format!(
+            "Its hop count (TTL) is {}, its sender's other frames have {}.",
+            row.segment.ttl, usual.segment.ttl
+        ));
+    }
+    let later = rows[i + 1..].iter().find(|r| r.from == row.from && !is_reset(r) && !r.segment.is_icmp());
+    if let Some(later) = later {
+        said.push(format!("The {} goes on in frame {} as if it had never sent it.", row.from.name(), later.number()));
+    }
+    said
+}

@@ -1,0 +1,73 @@
+//! A box on the path forgot an idle connection and resets whoever uses it.
+
+use super::super::facts::{Facts, capital, seconds};
+use super::super::forged::{After, after, forged, reasons};
+use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
+use crate::tcp::Certainty;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "middlebox-idle-rst-on-use",
+    title: "A box on the path reset a connection that had been idle",
+    severity: Severity::Problem,
+    what: "The connection had been idle for long. The first data after that was answered by a reset in the other end's name, which \
+           does not look like that end. No FIN had come.",
+    why: "A load balancer, NAT or firewall on the path usually forgets connections that are idle for some minutes, and answers \
+          later use by a reset. The other end knows nothing of it.",
+    look_alikes: &[
+        ("half-open-data-rst", "there the reset looks like the other end, and takes a full round trip"),
+        ("half-closed-reuse", "there the other end had said FIN"),
+        ("middlebox-idle-drop-silent", "there nothing comes back at all"),
+    ],
+    next: &[
+        "Turn on keep-alive with an interval below half of the box's timeout, or let the pool close idle connections before it.",
+        "Capture at the other end too: a reset that arrives here and never left there proves it.",
+    ],
+    refs: &["RFC 5382 section 5", "cloudnativelabs/kube-router#521"],
+    sample: "idle-firewall-reset",
+    twin: "half-open-data",
+    check: Check::Each(check),
+};
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    let found = forged(facts).into_iter().find_map(|i| match after(facts, i) {
+        After::Idle(data, idle) => Some((data, i, idle)),
+        _ => None,
+    });
+    let Some((data, reset, idle)) = found else { return };
+    let from = facts.row(reset).from;
+    let says = format!(
+        "{} sent {} after {} of silence; a reset in the {}'s name answered it after {}, and does not look like the {}'s.",
+        capital(from.other()),
+        facts.payload(data),
+        seconds(idle),
+        from.name(),
+        seconds(facts.between(data, reset)),
+        from.name()
+    );
+    // what follows from the reset belongs to it
+    let rows: Vec<usize> =
+        [data, reset].into_iter().chain(facts.resets.iter().copied().filter(|&i| i > reset)).collect();
+    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
+    f.side = Some(from.other());
+    f.figures.push(("idle", Figure::Seconds(idle)));
+    f.figures.push(("data_to_rst", Figure::Seconds(facts.between(data, reset))));
+    for reason in reasons(facts, reset) {
+        f.proof.push(facts.line(reason, &[reset]));
+    }
+    if let Some(usual) = facts.answer_time(from).filter(|usual| facts.between(data, reset) < usual / 2.0) {
+        let says = format!(
+            "It came sooner than an answer of the {}, which took {} in the handshake.",
+            from.name(),
+            seconds(usual)
+        );
+        f.proof.push(facts.line(says, &[data, reset]));
+    }
+    f.against.push(facts.line("Which box, and after which time it forgets, the capture does not tell.", &[reset]));
+    f.application.push(facts.line(
+        format!("{}'s program gets \"connection reset by peer\" (ECONNRESET).", capital(from.other())),
+        &[reset],
+    ));
+    f.advice.push(format!("Keep the connection busy or close it before {} of silence.", seconds(idle)));
+    hits.findings.push(f);
+}

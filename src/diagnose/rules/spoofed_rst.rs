@@ -1,0 +1,56 @@
+//! A reset or FIN in another's name.
+
+use super::super::facts::{Facts, capital, is_reset};
+use super::super::forged::{After, after, forged, ignored, reasons};
+use super::super::{Check, Finding, Hits, Rule, Severity};
+use crate::tcp::Certainty;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "spoofed-rst",
+    title: "A reset or FIN that its sender does not seem to have sent",
+    severity: Severity::Problem,
+    what: "A frame ended the connection, or tried to, but it does not look like the end that it names as its sender: another hop \
+           count, or that end goes on as if it had never sent it.",
+    why: "A firewall, an intrusion prevention system or a censor on the path usually ends connections like this, by policy. The \
+          program at neither end wanted it.",
+    look_alikes: &[
+        ("close-with-unread-data", "there the reset fits its sender, which then falls silent"),
+        ("middlebox-idle-rst-on-use", "there the connection had been idle for long, and data set it off"),
+        ("syn-refused", "there one reset answers one SYN, and no SYN-ACK follows"),
+    ],
+    next: &[
+        "Capture at the other end too: a reset that arrives here and never left there proves it.",
+        "Ask whoever runs the boxes on the path: which policy matches this traffic?",
+    ],
+    refs: &["RFC 3360", "RFC 5961"],
+    sample: "firewall-reset",
+    twin: "half-open-data",
+    check: Check::Each(check),
+};
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    let alien: Vec<usize> = forged(facts).into_iter().filter(|&i| after(facts, i) == After::Else).collect();
+    let Some(&first) = alien.first() else { return };
+    let row = facts.row(first);
+    let what = if is_reset(row) { "reset" } else { "FIN" };
+    let says = format!("A {what} came in the {}'s name, and does not look like it.", row.from.name());
+    // what a forged FIN leads to
+    let rows: Vec<usize> = alien.iter().chain(facts.resets.iter().filter(|&&i| i > first)).copied().collect();
+    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
+    let ignored = alien.iter().all(|&i| ignored(facts, i));
+    if ignored {
+        f.severity = Severity::Note;
+    }
+    f.side = Some(row.from);
+    for reason in reasons(facts, first) {
+        f.proof.push(facts.line(reason, &[first]));
+    }
+    f.against.push(facts.line("Who sent it, a capture of one end cannot tell.", &[first]));
+    if is_reset(row) && !ignored {
+        let other = capital(row.from.other());
+        f.application
+            .push(facts.line(format!("{other}'s program gets \"connection reset by peer\" (ECONNRESET)."), &[first]));
+    }
+    hits.findings.push(f);
+}
