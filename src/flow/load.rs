@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::split::split;
 use super::table::{Table, Tuple};
-use super::{Flow, Trace, duplicates, roles};
+use super::{Flow, Trace, duplicates, join, roles};
 use crate::capture::{CaptureInfo, FrameNo, Input, LoadError, Nanos, Note, Progress, Reader};
 use crate::wire::{Flags, Missing, Rare, Segment, decode};
 
@@ -33,13 +33,14 @@ pub fn load(inputs: &[Input], progress: &mut dyn FnMut(Progress)) -> Result<Trac
     let mut firsts = vec![0];
     for (at, input) in inputs.iter().enumerate() {
         let mut of_capture = Reading { trace: &mut trace, table: &mut table, places: &mut places, rare: &mut rare };
-        let keep_times = inputs.len() > 1;
-        times.push(of_capture.read(input, at as u32, keep_times, progress)?);
+        times.push(of_capture.read(input, at as u32, inputs.len() > 1, progress)?);
         firsts.push(trace.segments.len());
     }
     if inputs.len() > 1 {
         merge(&mut trace, &mut places, &mut rare, &times, &firsts);
+        join::fold_copies(&mut trace, &mut places, &mut rare, table.tuples.len());
     }
+    join::join_one_way_vlans(&trace, &mut places, &table.tuples);
     trace.rare = rare.into_iter().map(|(segment, rare)| (trace.segments[segment as usize].number, rare)).collect();
     connect(&mut trace, &table.tuples, &places);
     Ok(trace)
@@ -55,12 +56,12 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads one capture, and gives the times of all its frames if they are wanted.
+    /// Reads one capture; if it is one of several, gives the times of all its frames.
     fn read(
         &mut self,
         input: &Input,
         at: u32,
-        keep_times: bool,
+        several: bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Nanos>, LoadError> {
         let mut reader = Reader::open(input, at + 1)?;
@@ -68,13 +69,15 @@ impl Reading<'_> {
         let mut left_out = LeftOut::default();
         let before = self.trace.segments.len();
         while let Some(packet) = reader.next_packet() {
-            if keep_times {
+            if several {
                 // frames that are no packets (see pcapng) take the time of the next one
                 times.resize(packet.number as usize, packet.time);
             }
             match decode(&packet) {
                 Ok(found) => {
-                    let (tuple, from_high) = self.table.place(found.source, found.destination, found.vlan);
+                    // a frame may be tagged at one place and not at another
+                    let vlan = if several { 0 } else { found.vlan };
+                    let (tuple, from_high) = self.table.place(found.source, found.destination, vlan);
                     let mut segment = found.segment;
                     if from_high {
                         // stands for "from the higher end" until the roles are known
@@ -97,7 +100,7 @@ impl Reading<'_> {
         let (mut info, source) = reader.finish();
         info.tcp_frames = (self.trace.segments.len() - before) as u32;
         left_out.tell(&mut info);
-        times.resize(if keep_times { info.frames as usize } else { 0 }, info.last.unwrap_or_default());
+        times.resize(if several { info.frames as usize } else { 0 }, info.last.unwrap_or_default());
         self.trace.captures.push(info);
         self.trace.sources.push(source);
         Ok(times)
@@ -205,6 +208,10 @@ fn connect(trace: &mut Trace, tuples: &[Tuple], places: &[Place]) {
     let mut start = 0;
     for (tuple, end) in ends.into_iter().enumerate() {
         let end = end as usize;
+        if start == end {
+            // joined with another
+            continue;
+        }
         let index = &trace.index[start..end];
         duplicates::mark(&mut trace.segments, places, index);
         let begins = split(&trace.segments, index);
@@ -231,7 +238,7 @@ fn connect(trace: &mut Trace, tuples: &[Tuple], places: &[Place]) {
 }
 
 /// Places in the segments, tuple by tuple, each in file order; and where in them each tuple ends.
-fn by_tuple(places: &[Place], tuples: usize) -> (Vec<u32>, Vec<u32>) {
+pub(super) fn by_tuple(places: &[Place], tuples: usize) -> (Vec<u32>, Vec<u32>) {
     let mut next = vec![0u32; tuples];
     for place in places {
         next[place.tuple as usize] += 1;

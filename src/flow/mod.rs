@@ -1,6 +1,7 @@
 //! Segments by connection: which end is which, and where one connection ends and the next on the same ports begins.
 
 mod duplicates;
+mod join;
 mod load;
 mod roles;
 mod side;

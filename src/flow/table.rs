@@ -15,6 +15,8 @@ pub(super) struct Tuple {
     pub(super) low: Endpoint,
     /// The other; equal to `low` where a socket connected to itself.
     pub(super) high: Endpoint,
+    /// The VLAN; 0 without one.
+    pub(super) vlan: u16,
 }
 
 /// All pairs of ends seen, numbered from 0. Equal ends in different VLANs are different pairs.
@@ -43,7 +45,7 @@ impl Table {
         };
         if number == next {
             let end = |(address, port)| Endpoint { address, port };
-            self.tuples.push(Tuple { low: end(low), high: end(high) });
+            self.tuples.push(Tuple { low: end(low), high: end(high), vlan });
         }
         (number, from_high)
     }

@@ -345,6 +345,58 @@ fn several_captures_are_one_line_of_time() {
 }
 
 #[test]
+fn a_frame_in_two_captures_is_one() {
+    let both = packets("> S 100\n< SA 500 101\n> A 101 501\n> PA 101 501 9\n< A 501 110\n> PA 110 501 9");
+    // the server's: 300 us later, one tagged, the fourth lost on the way, its clock behind for its own frames
+    let there = |(at, (time, packet)): (usize, &(Nanos, Vec<u8>))| {
+        let frame = ethernet(0x8100, &[&[0, 5, 8, 0], &packet[..]].concat());
+        (at != 3).then_some((time + if packet[15] == 1 { 300_000 } else { -200_000 }, frame))
+    };
+    let server: Vec<_> = both.iter().enumerate().filter_map(there).collect();
+    let client = [(0, udp())].into_iter().chain(both.iter().map(|(time, packet)| (*time, ethernet(0x0800, packet))));
+    let client: Vec<_> = client.collect();
+    let trace = load(&[input(1, &client), input(1, &server)], &mut |_| {}).expect("captures");
+    // frames of both files have numbers, those of a frame's later copies are left out
+    assert_eq!(told(&trace), ["2> 4< 6> 8> 9< 11>"]);
+    let conversation = trace.conversation(1).expect("a connection");
+    let seen: Vec<Vec<(u32, u32)>> = conversation
+        .segments
+        .iter()
+        .map(|s| {
+            conversation
+                .rare
+                .get(&s.number)
+                .map_or(Vec::new(), |r| r.seen.iter().map(|s| (s.capture, s.number)).collect())
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            vec![(1, 2), (2, 1)],
+            vec![(1, 3), (2, 2)],
+            vec![(1, 4), (2, 3)],
+            vec![],
+            vec![(1, 6), (2, 4)],
+            vec![(1, 7), (2, 5)]
+        ]
+    );
+    assert_eq!(trace.captures.iter().map(|c| (c.frames, c.tcp_frames)).collect::<Vec<_>>(), [(7, 6), (5, 5)]);
+    assert_eq!(trace.payload(8).expect("payload"), [0; 9]);
+}
+
+#[test]
+fn one_direction_in_each_vlan_is_one_connection() {
+    let tagged = |vlan: u8, packet: &[u8]| ethernet(0x8100, &[&[0, vlan, 8, 0], packet].concat());
+    let script = packets("> S 100\n< SA 500 101\n> A 101 501");
+    for (vlans, expected) in
+        [([1, 2, 1], vec!["1> 2< 3>"]), ([1, 1, 2], vec!["1> 2<", "3>"]), ([1, 2, 3], vec!["1>", "2<", "3>"])]
+    {
+        let frames: Vec<_> = script.iter().zip(vlans).map(|((time, p), vlan)| (*time, tagged(vlan, p))).collect();
+        assert_eq!(told(&load(&[input(1, &frames)], &mut |_| {}).expect("a capture")), expected);
+    }
+}
+
+#[test]
 fn progress_is_told() {
     let mut last = super::Progress::default();
     let packets: Vec<_> = (0..20_000).map(|n| (n, Build::default().ipv4())).collect();

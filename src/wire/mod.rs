@@ -21,5 +21,5 @@ mod tests;
 pub use decode::{Address, Decoded, Missing, decode};
 pub use dissect::{Field, dissect};
 pub use link::{LINKS, Link};
-pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Segment};
+pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment};
 pub use seq::Seq;

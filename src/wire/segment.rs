@@ -229,6 +229,19 @@ pub struct Rare {
     pub sack: Vec<(Seq, Seq)>,
     /// The ICMP error that this frame is.
     pub icmp: Option<Icmp>,
+    /// Where it was captured, if several captures hold it, by capture.
+    pub seen: Vec<Seen>,
+}
+
+/// A frame in one of several captures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// The capture's [`crate::capture::CaptureInfo::id`].
+    pub capture: u32,
+    /// The frame's number in it.
+    pub number: FrameNo,
+    /// When it was captured there.
+    pub time: Nanos,
 }
 
 /// An ICMP or `ICMPv6` error that quotes a TCP segment.
