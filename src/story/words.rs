@@ -65,7 +65,13 @@ fn what(timeline: &Timeline, row: &Row) -> String {
     }
     let payload = payload(timeline, row);
     if flags.has(Flags::RST) {
-        return format!("The {from} sends an RST: for it the connection does not exist, or no longer.");
+        let why = match row.reset.map(|r| r.form) {
+            Some(ResetForm::Reply) => "it has no such connection, or no longer",
+            Some(ResetForm::Refused) => "it does not take the connection",
+            Some(ResetForm::Abort) => "it ends the connection at once, with nothing left to say",
+            Some(ResetForm::Unclear) | None => "it wants no more of the connection",
+        };
+        return format!("The {from} sends an RST: {why}.");
     }
     if flags.has(Flags::SYN) {
         let with = if segment.len > 0 { format!(", with {payload} (Fast Open)") } else { String::new() };
