@@ -148,6 +148,31 @@ fn lines_hold_the_same(path: &str, doc: &Value) {
 }
 
 #[test]
+fn two_captures_say_where_each_frame_was_seen() {
+    let files =
+        ["sample-captures/okhttp-half-closed-reuse.pcapng", "sample-captures/okhttp-half-closed-reuse.server.pcapng"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_finwait"));
+    command.arg("export").args(files).args(["--format", "json"]).current_dir(common::root());
+    let doc: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    assert_eq!(list(&doc, "captures").len(), 2);
+    let frames = list(&doc["connections"][0], "frames");
+    let number = |seen: &Value| (seen["capture"].as_u64().unwrap(), seen["number"].as_u64().unwrap());
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for frame in frames {
+        fields("frame", frame, FRAME);
+        for seen in list(frame, "seen") {
+            fields("seen", seen, &["capture", "number", "time"]);
+            all.push(number(seen));
+        }
+        assert!(list(frame, "seen").iter().any(|s| s["capture"] == frame["capture"]), "{frame}");
+    }
+    all.sort_unstable();
+    let each = |capture: u64, n: usize| (1..=n as u64).map(move |number| (capture, number));
+    assert_eq!(all, each(1, 13).chain(each(2, 13)).collect::<Vec<_>>(), "each frame of each capture once");
+    assert!(frames.iter().any(|f| list(f, "seen").len() == 2));
+}
+
+#[test]
 fn fields_stand_in_their_order() {
     let text = export("sample-captures/okhttp-half-closed-reuse.pcapng", "jsonl");
     let lines: Vec<&str> = text.lines().collect();

@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 
 use super::Report;
 use super::decimal::{Seconds, timestamp};
-use crate::capture::{CaptureInfo, FrameNo};
+use crate::capture::{CaptureInfo, FrameNo, Nanos};
 use crate::diagnose::{Figure, Finding};
 use crate::flow::{Endpoint, Side};
 use crate::story::escape::is_unsafe;
@@ -212,6 +212,16 @@ struct Frame {
     server: CellObject,
     #[serde(skip_serializing_if = "Option::is_none")]
     icmp: Option<IcmpObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<Vec<SeenObject>>,
+}
+
+/// A frame in one of several captures.
+#[derive(Serialize)]
+struct SeenObject {
+    capture: u32,
+    number: FrameNo,
+    time: Seconds,
 }
 
 #[derive(Serialize)]
@@ -252,8 +262,25 @@ impl Frame {
             client: CellObject::new(row.cells[Side::Client]),
             server: CellObject::new(row.cells[Side::Server]),
             icmp: icmp.map(|i| IcmpObject { kind: i.kind, code: i.code, by: i.by.to_string() }),
+            seen: (report.trace.captures.len() > 1).then(|| seen(row, timeline, report)),
         }
     }
+}
+
+/// Where a frame was captured, and when by the clock of each capture.
+fn seen(row: &Row, timeline: &Timeline, report: &Report) -> Vec<SeenObject> {
+    let copies = timeline.rare.get(&row.number()).map(|r| r.seen.as_slice()).unwrap_or_default();
+    let object = |capture, number, time: Nanos| SeenObject {
+        capture,
+        number,
+        time: Seconds(time.saturating_sub(timeline.origin)),
+    };
+    if copies.is_empty() {
+        let (place, number) = report.trace.origin(row.number());
+        let capture = report.trace.captures.get(place).map_or(1, |c| c.id);
+        return vec![object(capture, number, row.segment.time)];
+    }
+    copies.iter().map(|s| object(s.capture, s.number, s.time)).collect()
 }
 
 impl MarkObject {

@@ -33,15 +33,9 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The capture that a frame comes from: frames are numbered through all captures, one after the other.
+    /// The capture that a frame comes from; of several that hold it, the one that had it first.
     pub fn capture_of(&self, number: FrameNo) -> Option<&CaptureInfo> {
-        let captures = &self.trace.captures;
-        let mut last: FrameNo = 0;
-        let found = captures.iter().find(|c| {
-            last = last.saturating_add(c.frames);
-            number <= last
-        });
-        found.or(captures.last())
+        self.trace.captures.get(self.trace.origin(number).0)
     }
 }
 

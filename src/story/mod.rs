@@ -10,6 +10,7 @@ pub mod suggest;
 pub mod units;
 pub mod words;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::capture::{FrameNo, Nanos};
@@ -86,15 +87,36 @@ pub fn tell(trace: &Trace, summaries: &[Summary], id: u32) -> Option<Story> {
     let timeline = tcp::analyse(trace.conversation(id)?, origin(trace));
     let place = summaries.binary_search_by_key(&id, |s| s.id).ok();
     let findings = place.map(|i| diagnose::details(trace, &summaries[i], &timeline)).unwrap_or_default();
-    let mut comments: Vec<(FrameNo, String)> = trace
-        .captures
-        .iter()
-        .flat_map(|c| &c.comments)
-        .filter_map(|(frame, text)| frame.map(|f| (f, text)))
-        .filter(|(frame, _)| timeline.row_of(*frame).is_some())
-        .map(|(frame, text)| (frame, text.clone()))
-        .collect();
-    comments.sort_by_key(|(frame, _)| *frame);
+    let comments = comments(trace, &timeline);
     let steps = steps::steps(&timeline, &findings, &comments, steps::Folding::On);
     Some(Story { timeline, findings, steps, comments })
+}
+
+/// The comments on frames of a connection, with the frames' numbers over all captures.
+fn comments(trace: &Trace, timeline: &Timeline) -> Vec<(FrameNo, String)> {
+    let mut all: HashMap<(u32, FrameNo), Vec<&String>> = HashMap::new();
+    for capture in &trace.captures {
+        for (frame, text) in &capture.comments {
+            if let Some(frame) = frame {
+                all.entry((capture.id, *frame)).or_default().push(text);
+            }
+        }
+    }
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for row in &timeline.rows {
+        let number = row.number();
+        let (place, own) = trace.origin(number);
+        let first = trace.captures.get(place).map(|c| (c.id, own));
+        let copies = timeline.rare.get(&number).map(|r| r.seen.as_slice()).unwrap_or_default();
+        let mut keys: Vec<(u32, FrameNo)> =
+            first.into_iter().chain(copies.iter().map(|s| (s.capture, s.number))).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let texts = keys.iter().filter_map(|key| all.get(key)).flatten();
+        found.extend(texts.map(|text| (number, (*text).clone())));
+    }
+    found
 }
