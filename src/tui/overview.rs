@@ -4,14 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use super::open::Open;
+use super::open::{Open, row_of};
 use super::text;
 use super::theme::{self, Glyph, Role, Theme};
 use super::view;
 use crate::capture::Nanos;
 use crate::flow::Side;
 use crate::story::units;
-use crate::tcp::{Row, State};
+use crate::tcp::{State, Timeline};
 
 /// Lines of the overview.
 pub const HEIGHT: u16 = 4;
@@ -37,7 +37,7 @@ pub fn draw(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     let dim = theme.style(Role::Dim);
     for (y, side) in (bar.y..).zip(Side::BOTH) {
         buffer.set_string(inner.x + 1, y, side.name(), dim);
-        for (start, end, state) in runs(rows, side, bar.width, &column) {
+        for (start, end, state) in runs(&open.story.timeline, side, bar.width, &column) {
             let (role, glyph) = theme::of_state(state);
             let style = theme.style(role);
             buffer.set_string(bar.x + start, y, theme.glyph(glyph).repeat((end - start).into()), style);
@@ -51,14 +51,18 @@ pub fn draw(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     let y = bar.y + 2;
     buffer.set_string(inner.x + 1, y, "frames", dim);
     // drawn over each other: ordinary frames first, the suspect ones over them, the chosen one last
-    for (wanted, glyph, role) in [(false, Glyph::Tick, Role::Dim), (true, Glyph::Suspect, Role::Problem)] {
-        let mut used = None;
-        for (i, row) in rows.iter().enumerate() {
-            let x = column(row.segment.time);
-            if used != Some(x) && open.story.suspect(i).is_some() == wanted {
-                buffer.set_string(bar.x + x, y, theme.glyph(glyph), theme.style(role));
-                used = Some(x);
-            }
+    for x in 0..bar.width {
+        // a search instead of a walk over what may be a million frames
+        let next = rows.get(rows.partition_point(|r| column(r.segment.time) < x));
+        if next.is_some_and(|r| column(r.segment.time) == x) {
+            buffer.set_string(bar.x + x, y, theme.glyph(Glyph::Tick), dim);
+        }
+    }
+    for finding in open.story.findings.iter().rev() {
+        let (role, _) = theme::of_severity(finding.severity);
+        for row in finding.evidence.iter().filter_map(|n| row_of(rows, *n)) {
+            let x = column(rows[row].segment.time);
+            buffer.set_string(bar.x + x, y, theme.glyph(Glyph::Suspect), theme.style(role));
         }
     }
     if let Some(row) = rows.get(open.row()) {
@@ -68,20 +72,15 @@ pub fn draw(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
 }
 
 /// The states of an end as runs of columns: first, one after the last, state.
-fn runs(rows: &[Row], side: Side, width: u16, column: &dyn Fn(Nanos) -> u16) -> Vec<(u16, u16, State)> {
-    let mut out: Vec<(u16, u16, State)> = Vec::new();
-    let mut state = None;
-    for row in rows {
-        let now = row.cells[side].state;
-        if state == Some(now) {
-            continue;
-        }
-        state = Some(now);
-        let x = column(row.segment.time);
+fn runs(timeline: &Timeline, side: Side, width: u16, column: &dyn Fn(Nanos) -> u16) -> Vec<(u16, u16, State)> {
+    let rows = &timeline.rows;
+    let mut out: Vec<(u16, u16, State)> = vec![(0, width, timeline.initial()[side])];
+    for change in timeline.changes.iter().filter(|c| c.side == side) {
+        let x = rows.get(change.row as usize).map_or(width, |r| column(r.segment.time));
         if let Some(last) = out.last_mut() {
             last.1 = x;
         }
-        out.push((x, width, now));
+        out.push((x, width, change.to));
     }
     // a state too short for a column of its own leaves it to the one that follows
     out.retain(|(start, end, _)| start < end);
