@@ -4,7 +4,7 @@ use super::escape::plain;
 use super::label::{http_line, icmp_words};
 use super::{Story, units};
 use crate::flow::Side;
-use crate::tcp::{Certainty, Fate, Marked, Opening, ResetForm, Row, StateChange, Timeline};
+use crate::tcp::{Certainty, Event, Fate, Marked, Opening, ResetForm, Row, StateChange, Timeline};
 use crate::wire::{Flags, PayloadKind};
 
 /// The states that begin at a row.
@@ -108,8 +108,10 @@ fn acknowledges(timeline: &Timeline, row: &Row) -> String {
 /// The first FIN of the other end before a frame.
 fn fin_before<'a>(timeline: &'a Timeline, row: &Row) -> Option<&'a Row> {
     let other = row.from.other();
-    let before = timeline.rows.iter().take_while(|r| r.number() < row.number());
-    before.into_iter().find(|r| r.from == other && r.segment.flags.has(Flags::FIN))
+    // the changes are few, the rows may be a million
+    let sent = timeline.changes.iter().find(|c| c.side == other && c.on == Event::SentFin)?;
+    let fin = timeline.rows.get(timeline.rows.partition_point(|r| r.number() < sent.cause))?;
+    (fin.number() == sent.cause && fin.number() < row.number()).then_some(fin)
 }
 
 /// A payload in words: `93 bytes, the HTTP request GET /api/orders`.
