@@ -20,13 +20,8 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let part = view::scrolled(app, buffer, &lines);
     let flow = &open.story.timeline.flow;
-    let words = format!(
-        "{}  connection {}  finding {} of {}",
-        view::names(app),
-        flow.id,
-        open.shown + 1,
-        open.story.findings.len()
-    );
+    let (shown, all) = (open.shown + 1, open.story.findings.len());
+    let words = format!("finding {shown} of {all}  connection {}  {}", flow.id, view::names(app));
     view::head(app, buffer, &Line::from(app.theme.span(Role::Text, &words)), &part);
 }
 

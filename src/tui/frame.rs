@@ -11,7 +11,7 @@ use crate::capture::FrameNo;
 use crate::flow::Side;
 use crate::story::{escape, units};
 use crate::tcp::{Fate, Row, Timeline};
-use crate::wire::Flags;
+use crate::wire::{Flags, Options, Seq};
 
 /// The bytes of a frame, or why they cannot be read.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let part = view::scrolled(app, buffer, &lines);
     let number = open.story.timeline.rows.get(open.row()).map_or(0, Row::number);
-    let words = format!("{}  connection {}  frame {number}", view::names(app), open.story.timeline.flow.id);
+    let words = format!("frame {number}  connection {}  {}", open.story.timeline.flow.id, view::names(app));
     view::head(app, buffer, &Line::from(app.theme.span(Role::Text, &words)), &part);
 }
 
@@ -61,6 +61,10 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
         out.extend(named(theme, role, &format!("{} after it", side.name()), &words, width, NAME));
     }
     out.push(Line::default());
+    let (capture, number) = app.data.trace.origin(at.number());
+    let name = app.data.trace.captures.get(capture).map_or("", |c| c.name.as_str());
+    let place = format!("frame {number} of {name}, its record at byte {}", at.segment.offset);
+    out.extend(named(theme, Role::Text, "in the file", &place, width, NAME));
     for (name, words) in fields(timeline, at) {
         out.extend(named(theme, Role::Text, name, &words, width, NAME));
     }
@@ -77,7 +81,6 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
         ("from", format!("{}, {}", ends[at.from], at.from.name())),
         ("to", format!("{}, {}", ends[at.from.other()], at.from.other().name())),
         ("time", format!("{} s", units::exact_seconds(segment.time - timeline.origin))),
-        ("in the file", format!("frame {}, record at byte {}", at.number(), segment.offset)),
     ];
     if let Some(icmp) = timeline.rare.get(&at.number()).and_then(|r| r.icmp.as_ref()) {
         out.push(("ICMP", format!("type {}, code {}, from {}", icmp.kind, icmp.code, icmp.by)));
@@ -94,17 +97,9 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
     );
     out.push(("window", window));
     out.push(("payload", format!("{} bytes", segment.len)));
-    if let Some(rare) = timeline.rare.get(&at.number()) {
-        if let Some(mss) = rare.mss {
-            out.push(("segment size", format!("at most {mss} bytes")));
-        }
-        if let Some(shift) = rare.window_scale {
-            out.push(("window scale", format!("{shift}: windows count in units of {} bytes", 1_u32 << shift.min(14))));
-        }
-        if !rare.sack.is_empty() {
-            let blocks = rare.sack.iter().map(|(l, r)| format!("{}-{}", l.0, r.0)).collect::<Vec<_>>();
-            out.push(("selective ack", blocks.join(", ")));
-        }
+    let options = options(timeline, at);
+    if !options.is_empty() {
+        out.push(("options", options.join(", ")));
     }
     out.push(("hop count", format!("{} left", segment.ttl)));
     if segment.ip_id != 0 {
@@ -125,6 +120,48 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
     }
     if segment.flags.has(Flags::CUT) {
         out.push(("cut", "the capture kept only the beginning of this frame".to_owned()));
+    }
+    out
+}
+
+/// The options of a TCP header, in words.
+fn options(timeline: &Timeline, at: &Row) -> Vec<String> {
+    let has = |option| at.segment.options.has(option);
+    let rare = timeline.rare.get(&at.number());
+    let mut out = Vec::new();
+    if has(Options::MSS) {
+        out.push(match rare.and_then(|r| r.mss) {
+            Some(mss) => format!("segments of at most {mss} bytes (MSS)"),
+            None => "MSS".to_owned(),
+        });
+    }
+    if has(Options::WINDOW_SCALE) {
+        out.push(match rare.and_then(|r| r.window_scale) {
+            Some(shift) => format!("window scale {shift} (units of {} bytes)", 1_u32 << shift.min(14)),
+            None => "window scale".to_owned(),
+        });
+    }
+    if has(Options::SACK_PERMITTED) {
+        out.push("SACK permitted".to_owned());
+    }
+    if has(Options::SACK) {
+        let base = timeline.base[at.from.other()].map(Seq);
+        let relative = |seq: Seq| base.map_or_else(|| i64::from(seq.0), |b| i64::from(seq.since(b)));
+        let blocks = rare.map(|r| r.sack.as_slice()).unwrap_or_default().iter();
+        let blocks: Vec<String> = blocks.map(|(l, r)| format!("{} to {}", relative(*l), relative(*r))).collect();
+        out.push(format!("SACK {}", blocks.join(", ")));
+    }
+    if has(Options::TIMESTAMPS) {
+        out.push(format!("timestamp {}", at.segment.tsval));
+    }
+    for (option, name) in [
+        (Options::FAST_OPEN, "Fast Open"),
+        (Options::OTHER, "others"),
+        (Options::UNKNOWN, "some unknown: the header is cut or broken"),
+    ] {
+        if has(option) {
+            out.push(name.to_owned());
+        }
     }
     out
 }

@@ -112,23 +112,39 @@ fn row(out: &mut String, buffer: &Buffer, palette: Palette, y: u16, back: &'stat
     }
 }
 
-/// Writes a run of cells that look alike; blanks at its ends are left out.
+/// Writes a run of cells that look alike. Where two blanks follow each other it begins anew, since not every viewer keeps
+/// more than one.
 fn words(out: &mut String, run: &[&Cell], look: Look, left: f32, top: f32) {
-    // a wide character is followed by a cell that it covers
+    let mut part: Option<(usize, String)> = None;
+    let mut blanks = 0;
     let mut covered = 0;
-    let mut symbols: Vec<(usize, &str)> = Vec::new();
     for (i, cell) in run.iter().enumerate() {
         if covered > 0 {
+            // under the wide character before it
             covered -= 1;
             continue;
         }
         covered = cell.symbol().width().saturating_sub(1);
-        symbols.push((i, cell.symbol()));
+        if cell.symbol() == " " {
+            blanks += 1;
+            continue;
+        }
+        if blanks > 1 {
+            write_words(out, part.take(), look, left, top);
+        }
+        let (_, words) = part.get_or_insert((i, String::new()));
+        if blanks == 1 && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(cell.symbol());
+        blanks = 0;
     }
-    let Some(first) = symbols.iter().position(|(_, s)| *s != " ") else { return };
-    let last = symbols.iter().rposition(|(_, s)| *s != " ").unwrap_or(first);
-    let words: String = symbols[first..=last].iter().map(|(_, s)| *s).collect();
-    let left = left + symbols[first].0 as f32 * CELL.0;
+    write_words(out, part, look, left, top);
+}
+
+fn write_words(out: &mut String, part: Option<(usize, String)>, look: Look, left: f32, top: f32) {
+    let Some((start, words)) = part else { return };
+    let left = left + start as f32 * CELL.0;
     let length = words.width() as f32 * CELL.0;
     let _ = write!(out, "<text x=\"{left:.1}\" y=\"{:.1}\" textLength=\"{length:.1}\"", top + CELL.1 * 0.75);
     if let Some(fill) = look.fill {

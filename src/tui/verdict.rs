@@ -182,7 +182,8 @@ pub fn named(theme: Theme, role: Role, name: &str, words: &str, width: usize, co
 fn put(theme: Theme, buffer: &mut Buffer, area: Rect, lines: &[Line<'static>]) {
     for (y, line) in (area.y..area.bottom()).zip(lines) {
         buffer.set_line(area.x, y, line, area.width);
-        if y + 1 == area.bottom() && lines.len() > usize::from(area.height) {
+        let ends = line.spans.last().is_some_and(|s| s.content == theme.glyph(Glyph::Ellipsis));
+        if y + 1 == area.bottom() && lines.len() > usize::from(area.height) && !ends {
             let x = area.x + (line.width() as u16).min(area.width.saturating_sub(1));
             buffer.set_span(x, y, &theme.mark(Role::Dim, Glyph::Ellipsis), 1);
         }

@@ -74,18 +74,30 @@ pub fn head(app: &App, buffer: &mut Buffer, title: &Line<'static>, right: &str) 
 pub fn rule(theme: Theme, buffer: &mut Buffer, area: Rect, title: Line<'static>, right: &str) -> Rect {
     let line = theme.border().horizontal_top.repeat(area.width.into());
     buffer.set_stringn(area.x, area.y, line, area.width.into(), theme.style(Role::Rule));
+    let blank = Span::raw(" ");
     let mut title = title;
     if title.width() > 0 {
-        title.spans.insert(0, Span::raw(" "));
-        title.push_span(" ");
-        buffer.set_line(area.x + 2, area.y, &title, area.width.saturating_sub(4));
+        title.spans.insert(0, blank.clone());
+        title.push_span(blank.clone());
     }
-    let used = text::width(right) as u16;
-    if used > 0 && title.width() as u16 + used + 8 < area.width {
-        let right = format!(" {} ", theme.clean(right));
-        buffer.set_string(area.right() - used - 4, area.y, right, theme.style(Role::Dim));
+    let width = title.width().min(area.width.saturating_sub(4).into()) as u16;
+    on_rule(buffer, &title, Rect { x: area.x + 2, y: area.y, width, height: 1 });
+    let right = Line::from(vec![blank.clone(), theme.span(Role::Dim, right), blank]);
+    let used = right.width() as u16;
+    if used > 2 && width + used + 6 < area.width {
+        on_rule(buffer, &right, Rect { x: area.right() - used - 2, y: area.y, width: used, height: 1 });
     }
     Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
+}
+
+/// Draws words in place of a part of a rule, so that nothing of its style is left under them.
+fn on_rule(buffer: &mut Buffer, words: &Line<'_>, area: Rect) {
+    for position in area.intersection(buffer.area).positions() {
+        if let Some(cell) = buffer.cell_mut(position) {
+            cell.reset();
+        }
+    }
+    buffer.set_line(area.x, area.y, words, area.width);
 }
 
 /// Draws lines into `area`, the first `above` of them left out.
