@@ -149,6 +149,31 @@ fn a_signal_gives_the_terminal_back() {
 }
 
 #[test]
+fn a_suspended_program_gives_the_terminal_back_and_returns() {
+    let mut session = Session::finwait(&[SAMPLE]);
+    session.shows("frame 12 of 13");
+    session.press("\x1a");
+    session.until("the shell's screen", |s| !s.alternate_screen() && !s.hide_cursor());
+    let id = session.child.process_id().unwrap().to_string();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let state = std::process::Command::new("ps").args(["-o", "stat=", "-p", &id]).output().unwrap().stdout;
+        if state.starts_with(b"T") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "not stopped: {}", String::from_utf8_lossy(&state));
+    }
+    assert_eq!(modes(&session.pty), session.modes);
+    assert!(std::process::Command::new("kill").args(["-CONT", &id]).status().unwrap().success());
+    session.until("the lanes again", |s| s.alternate_screen() && s.contents().contains("frame 12 of 13"));
+    session.press("\x0c");
+    session.press("g");
+    session.shows("frame 1 of 13");
+    session.press("q");
+    assert_eq!(session.end(), 0);
+}
+
+#[test]
 fn a_file_that_is_no_capture_is_an_error_with_the_terminal_given_back() {
     let mut session = Session::finwait(&[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
     session.until("the message", |s| !s.alternate_screen() && s.contents().contains("this is text, not a capture"));

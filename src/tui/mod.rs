@@ -127,7 +127,7 @@ where
                 let (all, payload) = (trace.frame_bytes(number).map_err(says), trace.payload(number).map_err(says));
                 app.take_bytes(Bytes { number, all, payload });
             }
-            Effect::Redraw => terminal.clear().map_err(io::Error::other)?,
+            Effect::Redraw => terminal::redraw(terminal)?,
             Effect::Suspend => suspend(terminal)?,
             Effect::Quit => return Ok(()),
             Effect::Fail(error) => return Err(io::Error::other(error)),

@@ -6,7 +6,9 @@ use std::sync::Once;
 use crossterm::cursor::Show;
 use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use crossterm::execute;
-use ratatui::DefaultTerminal;
+use ratatui::backend::Backend;
+use ratatui::layout::{Position, Rect};
+use ratatui::{DefaultTerminal, Terminal};
 
 /// Runs `f` with the terminal in raw mode, on the alternate screen and with the mouse, and gives the terminal back when
 /// it returns. On a panic the terminal is given back first, so that the message stands on the user's own screen.
@@ -39,6 +41,18 @@ fn give_back() {
     let _ = ratatui::try_restore();
 }
 
+/// Clears the screen, so that the next drawing draws everything.
+///
+/// [`Terminal::clear`] would do the same, but first asks the terminal where its cursor is, and the thread that reads keys
+/// would keep the answer until the next key.
+pub fn redraw<B: Backend>(terminal: &mut Terminal<B>) -> io::Result<()>
+where
+    B::Error: Send + Sync + 'static,
+{
+    let size = terminal.size().map_err(io::Error::other)?;
+    terminal.resize(Rect::from((Position::ORIGIN, size))).map_err(io::Error::other)
+}
+
 /// Gives the terminal back, stops the program until the shell continues it, and takes the terminal again.
 #[cfg(unix)]
 pub fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
@@ -46,7 +60,7 @@ pub fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
     crossterm::terminal::enable_raw_mode()?;
     execute!(stdout(), crossterm::terminal::EnterAlternateScreen, EnableMouseCapture)?;
-    terminal.clear()
+    redraw(terminal)
 }
 
 /// There is nothing to suspend to.
