@@ -93,7 +93,7 @@ fn wrong(timelines: &[Timeline], steps: &[Step], side: Side, name: &str) -> Stri
         if cell.orphan.is_some() && step.orphan.is_some() && cell.orphan != step.orphan && step.old != step.new {
             let later = mine[i + 1..].iter().find(|s| s.local == step.local);
             // close() may follow shutdown() before the next frame
-            if !later.is_some_and(|s| s.old == s.new) {
+            if later.is_none_or(|s| s.old != s.new) {
                 writeln!(out, "{name}: after frame {frame}: orphan {:?}, the kernel {:?}", cell.orphan, step.orphan)
                     .unwrap();
             }

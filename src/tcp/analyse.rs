@@ -2,6 +2,7 @@
 
 use super::numbers::{Numbered, mss, number};
 use super::reading::Reading;
+use super::timeline::place;
 use super::{
     Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, ending, marking, moves, orphan, receipts, reset,
 };
@@ -76,8 +77,8 @@ fn causes(rows: &mut [Row], reading: &Reading) {
 fn reply_cause(rows: &[Row], rst: usize, fin: Option<(Nanos, i64)>) -> ResetCause {
     let from = rows[rst].from;
     let before = rst.checked_sub(1).map_or(State::Closed, |b| rows[b].cells[from].state);
-    let answered = rows[rst].reset.and_then(|r| r.answers).and_then(|n| rows.iter().find(|r| r.number() == n));
-    let crossed = fin.is_some_and(|(_, end)| answered.and_then(|r| r.ack).is_some_and(|ack| ack < end));
+    let answered = rows[rst].reset.and_then(|r| r.answers).and_then(|n| place(rows, n));
+    let crossed = fin.is_some_and(|(_, end)| answered.and_then(|row| rows[row].ack).is_some_and(|ack| ack < end));
     let since_fin = fin.map(|(time, _)| rows[rst].segment.time - time);
     match before {
         State::FinWait1 | State::FinWait2 if crossed => ResetCause::OrphanFinWait1,

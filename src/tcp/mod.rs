@@ -2,6 +2,7 @@
 
 mod analyse;
 mod ending;
+mod identification;
 mod marking;
 mod marks;
 mod moves;

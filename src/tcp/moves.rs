@@ -2,6 +2,7 @@
 
 use super::reading::Reading;
 use super::receipts::Happening;
+use super::timeline::place;
 use super::{Certainty, Event, Fate, ResetForm, Row, State, StateChange};
 use crate::flow::Side;
 use crate::wire::Flags;
@@ -69,7 +70,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     let doubtful = doubtful(rows, reading, side);
     for row in 0..rows.len() {
         machine.blind |= blind == Some(row);
-        machine.doubt = doubtful[row] && may_send_fin(machine.state);
+        machine.doubt = doubtful[row];
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
@@ -112,7 +113,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
             let (row, cause) = (row as u32, rows[h.cause].number());
             changes.push(StateChange { side, from, to, on: h.on, row, cause, certainty, proof });
         }
-        machine.doubt &= may_send_fin(machine.state);
+        machine.doubt &= matches!(machine.state, State::Established | State::CloseWait);
         let cell = &mut rows[row].cells[side];
         cell.state = machine.state;
         cell.certainty = machine.certainty(row);
@@ -124,29 +125,29 @@ fn doubtful(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     let mut out = vec![false; rows.len()];
     let mut doubt = false;
     let mut last = None;
+    // the number after the highest byte of the end's, and after anything of its
     let mut highest = None;
+    let mut seen = None;
     for &row in &reading.own[side] {
         // a bare ACK carries the next number: by then no FIN had been sent, unless something beyond the bytes that
         // are in the capture
         let spans = rows[row].segment.span() > 0;
-        let clear = !spans && rows[row].ack.is_some() && highest == Some(rows[row].seq);
+        let newest = seen <= Some(rows[row].seq) && highest == Some(rows[row].seq);
+        let clear = !spans && rows[row].ack.is_some() && newest;
         if spans {
             highest = highest.max(Some(rows[row].end()));
         }
+        seen = seen.max(Some(rows[row].end()));
         // what is missing was sent some time after the end's last frame
-        let from = last.map_or(0, |last: usize| last + 1);
+        let from = last.unwrap_or(0);
         let before = !clear && (doubt || reading.unseen[row]);
-        out[from..row].fill(before);
+        out[from..row].iter_mut().for_each(|doubtful| *doubtful |= before);
         doubt = before;
         out[row] = doubt;
         last = Some(row);
     }
     out[last.map_or(0, |last| last + 1)..].fill(doubt);
     out
-}
-
-fn may_send_fin(state: State) -> bool {
-    matches!(state, State::Established | State::CloseWait)
 }
 
 /// The row from which on the capture lacks what the end was sent: it acknowledges bytes after which the capture has none
@@ -173,10 +174,10 @@ fn accepts(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happening) ->
 /// SYN_SENT answers an ACK that does not fit by an RST, and stays (RFC 9293 §3.10.7.3).
 fn answers_wrong_ack(rows: &[Row], state: State, rst: usize) -> bool {
     let Some(reset) = rows[rst].reset else { return false };
-    let answered = reset.answers.and_then(|n| rows[..rst].iter().find(|r| r.number() == n));
+    let answered = reset.answers.and_then(|n| place(rows, n));
     state == State::SynSent
         && reset.form == ResetForm::Reply
-        && answered.is_some_and(|r| !r.segment.flags.has(Flags::SYN))
+        && answered.is_some_and(|row| !rows[row].segment.flags.has(Flags::SYN))
 }
 
 /// Is the RST acceptable (RFC 9293 §3.10.7.4, RFC 5961 §3.2, and `tcp_reset_check()` of Linux)?

@@ -104,8 +104,8 @@ fn scale(conversation: &Conversation) -> Pair<Option<u8>> {
 /// The maximum segment size that each end announced in its SYN.
 pub(super) fn mss(conversation: &Conversation) -> Pair<Option<u16>> {
     let announced = |side| {
-        let syns = conversation.segments.iter().filter(|s| sender(s) == side && s.flags.has(Flags::SYN));
-        syns.filter_map(|syn| conversation.rare.get(&syn.number)?.mss).next()
+        let mut syns = conversation.segments.iter().filter(|s| sender(s) == side && s.flags.has(Flags::SYN));
+        syns.find_map(|syn| conversation.rare.get(&syn.number)?.mss)
     };
     Pair { client: announced(Side::Client), server: announced(Side::Server) }
 }

@@ -3,6 +3,7 @@
 //! `close()` and `shutdown(SHUT_WR)` send the same FIN; only what the end does with what comes later tells them apart.
 
 use super::reading::Reading;
+use super::timeline::place;
 use super::{ResetForm, Row, State};
 use crate::capture::Nanos;
 use crate::flow::Side;
@@ -65,7 +66,7 @@ fn orphan_from(rows: &[Row], reading: &Reading, side: Side, fin: usize, owned_un
     // an RST that answers late bytes
     let late = |rst: &usize| {
         let answers = rows[*rst].reset.filter(|reset| reset.form == ResetForm::Reply)?.answers?;
-        let late = rows.iter().position(|r| r.number() == answers)?;
+        let late = place(rows, answers)?;
         // bytes that crossed the FIN stand before it in a capture at their sender
         (rows[late].segment.len > 0).then_some(late.max(fin))
     };

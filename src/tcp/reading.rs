@@ -1,8 +1,11 @@
 //! How the frames of a connection are read before any state is inferred: which frames speak for their sender at all,
 //! how far each end's bytes reach without a hole, and how long a round trip takes.
 
+use std::collections::{HashMap, HashSet};
+
 use super::Row;
-use crate::capture::Nanos;
+use super::identification::{self, Step};
+use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
 
@@ -11,7 +14,7 @@ use crate::wire::Flags;
 const LEAST_CROSSING: Nanos = 2_000_000;
 
 /// Assumed where no handshake tells.
-const USUAL_CROSSING: Nanos = 250_000_000;
+pub(super) const USUAL_CROSSING: Nanos = 250_000_000;
 
 /// What an end has said up to some row; `None` if it has said nothing of the kind.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,6 +39,8 @@ pub(super) struct Reading {
     pub unseen: Vec<bool>,
     /// What both ends have said up to and with the row.
     pub known: Vec<Pair<Known>>,
+    /// Frames that were answered by an RST, so that their receiver did not take them.
+    pub answered: HashSet<FrameNo>,
     /// Rows of each end that count, in order.
     pub own: Pair<Vec<usize>>,
     /// Round trip of the handshake as seen at the capture point.
@@ -47,11 +52,7 @@ pub(super) struct Reading {
 impl Reading {
     /// `mss`: the maximum segment size that each end's SYN announced.
     pub fn new(rows: &[Row], mss: Pair<Option<u16>>) -> Reading {
-        let delays = answer_delays(rows);
-        let rtt = match (delays.client, delays.server) {
-            (Some(client), Some(server)) => Some(client + server),
-            (client, server) => server.or(client),
-        };
+        let rtt = handshake(rows);
         let crossing = rtt.map_or(USUAL_CROSSING, |rtt| (2 * rtt).max(LEAST_CROSSING));
         let injected = injected(rows, crossing);
         let counts: Vec<bool> = rows
@@ -59,14 +60,16 @@ impl Reading {
             .zip(&injected)
             .map(|(r, injected)| !injected && !r.segment.is_icmp() && !r.segment.flags.has(Flags::DUPLICATE))
             .collect();
+        let steps = identification::steps(rows, mss);
         let mut own: Pair<Vec<usize>> = Pair::default();
         for (i, r) in rows.iter().enumerate().filter(|(i, _)| counts[*i]) {
             own[r.from].push(i);
         }
         Reading {
             known: known(rows, &counts),
-            overtaken: overtaken(rows),
-            unseen: unseen(rows, &counts, mss),
+            overtaken: steps.iter().map(|step| *step == Step::Back).collect(),
+            unseen: unseen(rows, &counts, &steps),
+            answered: rows.iter().filter_map(|r| r.reset?.answers).collect(),
             counts,
             injected,
             own,
@@ -82,20 +85,37 @@ impl Reading {
     }
 }
 
-/// How long each end's answers take to pass the capture point, by the handshake: SYN to SYN-ACK at the server, SYN-ACK to
-/// ACK at the client, each from the last copy.
+/// How long each end's answers take to pass the capture point: the shortest time from a segment to the acknowledgement of
+/// just that one.
 pub(super) fn answer_delays(rows: &[Row]) -> Pair<Option<Nanos>> {
-    let flags = |r: &Row, yes: Flags, no: Flags| r.segment.flags.has(yes) && !r.segment.flags.any(no);
-    let Some(synack) = rows.iter().position(|r| flags(r, Flags::SYN | Flags::ACK, Flags::RST)) else {
-        return Pair::default();
-    };
-    let (server, time) = (rows[synack].from, rows[synack].segment.time);
-    let syn = rows[..synack].iter().rev().find(|r| r.from != server && flags(r, Flags::SYN, Flags::ACK));
-    let ack = rows[synack..].iter().find(|r| r.from != server && flags(r, Flags::ACK, Flags::SYN | Flags::RST));
-    let mut delays = Pair::default();
-    delays[server] = syn.map(|r| (time - r.segment.time).max(0));
-    delays[server.other()] = ack.map(|r| (r.segment.time - time).max(0));
+    let mut delays: Pair<Option<Nanos>> = Pair::default();
+    // when each end's numbers were last sent, by the number after them
+    let mut sent: Pair<HashMap<i64, Nanos>> = Pair::default();
+    for r in rows.iter().filter(|r| !r.segment.flags.any(Flags::RST | Flags::ICMP | Flags::DUPLICATE)) {
+        let time = r.segment.time;
+        if let Some(asked) = r.ack.and_then(|ack| sent[r.from.other()].remove(&ack)) {
+            let delay = (time - asked).max(0);
+            delays[r.from] = Some(delays[r.from].map_or(delay, |least| least.min(delay)));
+        }
+        if r.segment.span() > 0 {
+            sent[r.from].insert(r.end(), time);
+        }
+    }
     delays
+}
+
+/// The round trip of the handshake as seen at the capture point: from the last SYN before the SYN-ACK to the ACK, less
+/// what passed between the first SYN-ACK and the last.
+fn handshake(rows: &[Row]) -> Option<Nanos> {
+    let flags = |r: &Row, yes: Flags, no: Flags| r.segment.flags.has(yes) && !r.segment.flags.any(no);
+    let is_synack = |r: &Row| flags(r, Flags::SYN | Flags::ACK, Flags::RST);
+    let first = rows.iter().position(is_synack)?;
+    let (server, time) = (rows[first].from, |row: usize| rows[row].segment.time);
+    let syn = rows[..first].iter().rposition(|r| r.from != server && flags(r, Flags::SYN, Flags::ACK))?;
+    let is_ack = |r: &Row| r.from != server && flags(r, Flags::ACK, Flags::SYN | Flags::RST);
+    let ack = rows[first..].iter().position(is_ack).map(|ack| first + ack);
+    let answer = ack.map_or(0, |ack| time(ack) - time(rows[..ack].iter().rposition(is_synack).unwrap_or(first)));
+    Some((time(first) - time(syn) + answer).max(0))
 }
 
 /// Which frames does somebody else seem to have sent? A FIN or RST whose hop count is that of none of the sender's
@@ -135,59 +155,30 @@ fn goes_on(rows: &[Row], row: usize, crossing: Nanos) -> bool {
     })
 }
 
-/// Which frames left their sender before one that was captured earlier? Senders that count their IPv4 identifications
-/// up tell by them.
-fn overtaken(rows: &[Row]) -> Vec<bool> {
-    let mut last: Pair<Option<u16>> = Pair::default();
-    rows.iter()
-        .map(|r| {
-            let id = r.segment.ip_id;
-            if id == 0 || r.segment.is_icmp() {
-                return false;
-            }
-            let behind = last[r.from].is_some_and(|last| (id.wrapping_sub(last) as i16) < 0);
-            if !behind {
-                last[r.from] = Some(id);
-            }
-            behind
-        })
-        .collect()
-}
-
 /// Where the capture may lack frames of the sender's: its IPv4 identifications jump, or its sequence numbers do not go on
 /// where they stood and no identification shows that nothing came between.
-fn unseen(rows: &[Row], counts: &[bool], mss: Pair<Option<u16>>) -> Vec<bool> {
-    let mut last: Pair<Option<(u16, u32)>> = Pair::default();
+fn unseen(rows: &[Row], counts: &[bool], steps: &[Step]) -> Vec<bool> {
     let mut next: Pair<Option<i64>> = Pair::default();
     // the other end sent bytes again: it may have missed what this one sent
     let mut missed: Pair<bool> = Pair::default();
     rows.iter()
         .zip(counts)
-        .map(|(r, counts)| {
+        .zip(steps)
+        .map(|((r, counts), step)| {
             if !counts || r.segment.flags.has(Flags::RST) {
                 return false;
             }
-            let (s, from) = (&r.segment, r.from);
+            let (spans, from) = (r.segment.span() > 0, r.from);
             let beyond = next[from].is_some_and(|next| r.seq > next);
-            let astray = s.span() > 0 && next[from].is_some_and(|next| next != r.seq);
-            let step = last[from].filter(|_| s.ip_id != 0).map(|(id, len)| {
-                // a frame that was offloaded counts as several; options take up to 40 bytes of each
-                let segments = |mss: u32| len.div_ceil(mss.max(1)).max(1) as u16;
-                let upper = mss[from.other()].map_or(1, |mss| segments(u32::from(mss).saturating_sub(40).max(88)));
-                let lower = mss[from.other()].map_or(1, |mss| segments(u32::from(mss)));
-                (s.ip_id.wrapping_sub(id), lower, upper)
-            });
-            if s.ip_id != 0 {
-                last[from] = Some((s.ip_id, s.len));
-            }
-            let repeats = s.span() > 0 && next[from].is_some_and(|next| r.end() <= next);
-            missed[from.other()] |= repeats;
+            let astray = spans && next[from].is_some_and(|next| next != r.seq);
+            missed[from.other()] |= spans && next[from].is_some_and(|next| r.end() <= next);
             let missed = std::mem::take(&mut missed[from]);
             next[from] = next[from].max(Some(r.end()));
             beyond
                 || match step {
-                    Some((step, lower, upper)) => step != 1 && !(lower..=upper).contains(&step),
-                    None => astray || missed,
+                    Step::Next => false,
+                    Step::Jump | Step::Back => true,
+                    Step::Unknown => astray || missed,
                 }
         })
         .collect()
@@ -206,7 +197,9 @@ fn known(rows: &[Row], counts: &[bool]) -> Vec<Pair<Known>> {
             end.acked = r.ack;
         }
         if !r.segment.is_icmp() && !is_rst {
-            end.highest = end.highest.max(Some(r.end()));
+            if r.segment.span() > 0 {
+                end.highest = end.highest.max(Some(r.end()));
+            }
             let reach = end.reach.get_or_insert(r.seq);
             let parts = &mut parts[r.from];
             let part = parts.entry(r.seq).or_insert(r.end());

@@ -5,6 +5,7 @@
 //! effect at the earliest row that those frames allow.
 
 use super::reading::Reading;
+use super::timeline::place;
 use super::{Event, Fate, Receipt, ResetForm, Row};
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
@@ -93,7 +94,7 @@ fn acks(rows: &[Row], reading: &Reading, side: Side) -> Vec<(usize, i64)> {
 fn gone(rows: &[Row], reading: &Reading, side: Side) -> usize {
     let reply = reading.own[side].iter().find_map(|r| {
         let reset = rows[*r].reset.filter(|reset| reset.form == ResetForm::Reply)?;
-        let answered = rows[..*r].iter().rposition(|a| Some(a.number()) == reset.answers)?;
+        let answered = place(rows, reset.answers?)?;
         // an end in SYN_SENT stays there when it answers an ACK that does not fit
         let last = reading.own[side].iter().rev().find(|o| **o < *r && !rows[**o].segment.flags.has(Flags::RST));
         let opening = last.is_some_and(|o| rows[*o].segment.flags.has(Flags::SYN) && rows[*o].ack.is_none());
@@ -151,10 +152,9 @@ impl End<'_> {
         self.rows[row].ack.is_some_and(|ack| ack >= number)
     }
 
-    /// Did this end answer that row by an RST, so that it did not take it?
+    /// Was that row answered by an RST, so that its receiver did not take it?
     fn refused(&self, row: usize) -> bool {
-        let number = self.rows[row].number();
-        self.reading.later(self.side, row).any(|r| self.rows[r].reset.is_some_and(|x| x.answers == Some(number)))
+        self.reading.answered.contains(&self.rows[row].number())
     }
 
     fn sent(&self, on: Event, row: usize) -> Happening {
@@ -177,6 +177,9 @@ impl End<'_> {
     ) -> Option<Arrival> {
         let first = *carriers.first()?;
         let proof = self.reading.later(self.side, first).find(|r| proves(*r));
+        if let Some(early) = self.own().take_while(|r| *r < first).find(|r| proves(*r)) {
+            return Some(Self::shown_by(early));
+        }
         let last_denial = self
             .reading
             .later(self.side, first)
@@ -294,8 +297,11 @@ impl End<'_> {
                 .filter(|r| self.is_live(*r) && self.ack_covers(*r, end))
                 .collect();
             let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end;
-            // no frame acknowledges an acknowledgement; but one may acknowledge what came with it
-            let proven = acks.iter().copied().filter(|r| self.rows[*r].segment.span() > 0).find_map(|carrier| {
+            // no frame acknowledges an acknowledgement; but one may acknowledge bytes that came with nothing else
+            let without = |r: &usize| !self.ack_covers(*r, end) && self.rows[*r].segment.span() > 0;
+            let elsewhere = self.peers().filter(without).map(|r| self.rows[r].end()).max().unwrap_or(i64::MIN);
+            let new_bytes = |r: &usize| self.rows[*r].segment.span() > 0 && self.rows[*r].end() > elsewhere;
+            let proven = acks.iter().copied().filter(new_bytes).find_map(|carrier| {
                 let end = self.rows[carrier].end();
                 let proof = self.reading.later(self.side, carrier).find(|r| self.ack_covers(*r, end))?;
                 // of several copies the last may be the one that came

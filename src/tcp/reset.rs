@@ -1,5 +1,7 @@
 //! Resets: their form says whether they answer a segment or abort a connection; the sender's state says why.
 
+use std::collections::HashSet;
+
 use super::{Fate, Row, reading};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::Pair;
@@ -160,10 +162,13 @@ pub(super) fn classify(rows: &mut [Row]) {
 }
 
 /// How far back a provoking segment is looked for, in rows: bounds the work on captures made to be slow.
-const LOOK_BACK: usize = 2000;
+const LOOK_BACK: usize = 500;
 
 /// An answer may take this much longer than the handshake's.
 const SLACK: Nanos = 10_000_000;
+
+/// A sender whose answers take no longer than this is right at the capture point.
+const AT_SENDER: Nanos = 1_000_000;
 
 /// The SYN that an RST with ACK refuses.
 fn refuses(rows: &[Row], rst: usize, sent_synack: bool) -> Option<usize> {
@@ -178,31 +183,44 @@ fn refuses(rows: &[Row], rst: usize, sent_synack: bool) -> Option<usize> {
 }
 
 /// The segment that an RST without ACK answers: one of the other end that carries the RST's number as its
-/// acknowledgement and that the RST's sender has neither answered nor acknowledged: the earliest that is not much older
-/// than this sender's answers take (`delay`), for RSTs answer in order; the youngest, if all are older. Else the latest
-/// bare ACK since the sender last said anything else.
+/// acknowledgement, and that the RST's sender has neither answered nor acknowledged.
+///
+/// RSTs answer in order, so it is the earliest that is not much older than this sender's answers take (`delay`). Right at
+/// the sender several may be young enough: there, the segments just before a run of RSTs are those that it answers. A
+/// bare ACK may be what was answered, too, if the sender said nothing since.
 fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>, delay: Option<Nanos>) -> Option<usize> {
     let r = &rows[rst];
     let start = rst.saturating_sub(LOOK_BACK);
+    let other = |s: &Row| s.segment.flags.any(Flags::RST | Flags::ICMP | Flags::DUPLICATE);
     let fits = |i: &usize| {
         let s = &rows[*i];
-        s.from != r.from
-            && s.segment.flags.has(Flags::ACK)
-            && !s.segment.flags.any(Flags::RST | Flags::ICMP | Flags::DUPLICATE)
-            && s.segment.ack == r.segment.seq
-            && !answered[*i]
+        s.from != r.from && s.ack.is_some() && !other(s) && s.segment.ack == r.segment.seq && !answered[*i]
     };
-    let unacknowledged = |i: &usize| rows[*i].segment.span() > 0 && acked.is_none_or(|ack| rows[*i].end() > ack);
-    let live = |s: &Row| s.from == r.from && !s.segment.flags.any(Flags::RST | Flags::ICMP | Flags::DUPLICATE);
-    let silent_from = rows[start..rst].iter().rposition(live).map_or(start, |last| start + last);
-    let mut candidates = (start..rst).filter(fits).filter(unacknowledged);
-    let oldest = delay.map_or(Nanos::MAX, |delay| 2 * delay + SLACK);
-    let age = |i: usize| r.segment.time - rows[i].segment.time;
-    candidates
-        .clone()
-        .find(|i| age(*i) <= oldest)
-        .or_else(|| candidates.next_back())
-        .or_else(|| (silent_from..rst).rev().find(|i| fits(i) && rows[*i].segment.span() == 0))
+    let silent_from = rows[start..rst].iter().rposition(|s| s.from == r.from && !other(s)).map_or(start, |i| start + i);
+    let bytes: Vec<usize> = (start..rst)
+        .filter(fits)
+        .filter(|i| rows[*i].segment.span() > 0 && acked.is_none_or(|ack| rows[*i].end() > ack))
+        .collect();
+    // what came before a retransmission had drawn no answer by then
+    let mut sent = HashSet::new();
+    let peers = (start..rst).filter(|i| rows[*i].from != r.from && rows[*i].segment.span() > 0);
+    let repeated = peers.filter(|i| !sent.insert(rows[*i].seq)).last();
+    let bytes = &bytes[bytes.iter().position(|i| Some(*i) >= repeated).unwrap_or(0)..];
+    let bare = (silent_from..rst).rev().find(|i| fits(i) && rows[*i].segment.span() == 0);
+    let oldest = delay.map_or(reading::USUAL_CROSSING, |delay| 2 * delay + SLACK);
+    let young = |i: &usize| r.segment.time - rows[*i].segment.time <= oldest;
+    let first_young = bytes.iter().position(young);
+    if let Some(first) = first_young {
+        let at_sender = delay.is_some_and(|delay| delay < AT_SENDER);
+        let run = rows[rst + 1..]
+            .iter()
+            .take_while(|s| s.from == r.from && s.segment.flags.has(Flags::RST) && s.ack.is_none())
+            .take(LOOK_BACK)
+            .count();
+        let nearest = bytes.len().saturating_sub(1 + run);
+        return Some(bytes[if at_sender { nearest.max(first) } else { first }]);
+    }
+    bare.filter(young).or(bytes.last().copied()).or(bare)
 }
 
 #[cfg(test)]

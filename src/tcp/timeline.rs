@@ -148,6 +148,11 @@ impl Vantage {
     }
 }
 
+/// The place of a frame among rows, which stand in the order of their numbers.
+pub(super) fn place(rows: &[Row], number: FrameNo) -> Option<usize> {
+    rows.binary_search_by_key(&number, Row::number).ok()
+}
+
 /// One connection, analysed.
 #[derive(Debug, Clone)]
 pub struct Timeline {
@@ -187,7 +192,7 @@ impl Timeline {
 
     /// The place in `rows` of a frame.
     pub fn row_of(&self, number: FrameNo) -> Option<usize> {
-        self.rows.binary_search_by_key(&number, Row::number).ok()
+        place(&self.rows, number)
     }
 
     /// The states that each end went through, the first included.
