@@ -150,6 +150,12 @@ impl<'a> Lanes<'a> {
                 notes.push(format!("{}: {}", side.name(), begins[side].join(", then ")));
             }
         }
+        for side in Side::BOTH {
+            let (now, then) = (r.cells[side], row.checked_sub(1).map(|b| timeline.rows[b].cells[side]));
+            if now.orphan == Some(true) && then.map(|t| (t.state, t.orphan)) != Some((now.state, now.orphan)) {
+                notes.push(format!("{}: orphan, no process owns it", side.name()));
+            }
+        }
         if let Some(finding) = suspect.and_then(|i| self.story.findings.get(i)) {
             notes.push(finding.rule.id.to_owned());
         }

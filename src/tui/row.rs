@@ -303,7 +303,8 @@ fn remarks(timeline: &Timeline, row: usize) -> Vec<String> {
     }
     for side in Side::BOTH {
         let (now, then) = (at.cells[side], row.checked_sub(1).map(|b| timeline.rows[b].cells[side]));
-        if now.orphan == Some(true) && then.is_none_or(|t| t.orphan != Some(true)) {
+        let before = then.map(|t| (t.state, t.orphan));
+        if now.orphan == Some(true) && before != Some((now.state, now.orphan)) {
             out.push("orphan".to_owned());
         }
     }
