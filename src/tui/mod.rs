@@ -146,6 +146,7 @@ fn load(inputs: Vec<Input>, sender: Sender<Event>) {
             Err(error) => tell(Event::Failed(error)),
             Ok(trace) => {
                 let all = trace.flows.len();
+                tell(Event::Judged(0, all));
                 let summaries = crate::diagnose::run(&trace, &|done| tell(Event::Judged(done, all)));
                 tell(Event::Loaded(Box::new(Data { trace, summaries })));
             }

@@ -11,7 +11,7 @@ use super::text;
 use super::theme::{self, Glyph, Role, Theme};
 use crate::flow::Side;
 use crate::story::{label, units, words};
-use crate::tcp::{Fate, ResetForm, Row, State, Timeline};
+use crate::tcp::{Fate, ResetForm, Row, State, Timeline, Vantage};
 use crate::wire::Flags;
 
 /// Columns of a state's name: `SYN_RECEIVED`.
@@ -86,14 +86,11 @@ impl Columns {
         let title = theme.style(Role::Title);
         buffer.set_stringn(self.client.0, y, "CLIENT", self.client.1.into(), title);
         buffer.set_stringn(self.server.0, y, "SERVER", self.server.1.into(), title);
-        let vantage = theme.clean(&format!("captured {}", timeline.vantage.words()));
-        Self::centred(
-            buffer,
-            self.arrow,
-            y,
-            &text::fit(&vantage, self.arrow.1.into(), theme.glyph(Glyph::Ellipsis)),
-            dim,
-        );
+        if timeline.vantage != Vantage::Unknown {
+            let vantage = theme.clean(&format!("captured {}", timeline.vantage.words()));
+            let vantage = text::fit(&vantage, self.arrow.1.into(), theme.glyph(Glyph::Ellipsis));
+            Self::centred(buffer, self.arrow, y, &vantage, dim);
+        }
     }
 
     /// Draws a run of folded frames.
@@ -296,7 +293,8 @@ fn remarks(timeline: &Timeline, row: usize) -> Vec<String> {
         out.push(form.to_owned());
     }
     for marked in &at.marks {
-        out.push(words::mark(marked));
+        // a narrow column: `retx #6` for `retx of #6`
+        out.push(words::mark(marked).replace(" of #", " #"));
     }
     if at.segment.len > 0 && before(timeline, at.from, row).is_some_and(|s| s == State::CloseWait) {
         out.push("after FIN".to_owned());

@@ -38,7 +38,7 @@ pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
         None => Line::from(theme.span(Role::Good, "nothing found on this connection")),
         Some(_) => Line::default(),
     };
-    let area = if area.height > 3 { view::rule(theme, buffer, area, title, "") } else { area };
+    let area = if area.height > 3 { view::rule(theme, buffer, area, title, &legend(theme)) } else { area };
     let lines: Vec<Line<'static>> = wrapped(theme, Role::Text, &words, area.width.saturating_sub(2).into());
     put(theme, buffer, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area }, &lines);
 }
@@ -53,6 +53,17 @@ pub fn frame_words(story: &Story, row: usize) -> String {
         format!(", {gap} after {}", before.number())
     });
     format!("Frame {number}{}: {}", since.unwrap_or_default(), words::explain(story, row))
+}
+
+/// What the lanes' lines mean.
+fn legend(theme: Theme) -> String {
+    let meanings = [
+        (Glyph::LaneProven, "proven"),
+        (Glyph::LaneInferred, "inferred"),
+        (Glyph::LaneInFlight, "news on its way"),
+        (Glyph::LaneClosed, "no socket"),
+    ];
+    meanings.map(|(glyph, words)| format!("{} {words}", theme.glyph(glyph))).join("  ")
 }
 
 /// How the finding's part of the screen is divided: the finding, and its checklist where there is room for both.
