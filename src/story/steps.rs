@@ -80,7 +80,8 @@ fn dull(timeline: &Timeline, findings: &[Finding], comments: &[(FrameNo, String)
         .iter()
         .map(|row| {
             let tells = telling.contains(&row.number()) || heads_stay && head(row);
-            let marked = row.marks.iter().any(|m| m.mark != Mark::WindowUpdate);
+            // a snapshot length cuts every frame with data: that says nothing about one of them
+            let marked = row.marks.iter().any(|m| !matches!(m.mark, Mark::WindowUpdate | Mark::Cut));
             !(tells || marked || row.segment.flags.any(loud))
         })
         .collect();

@@ -86,7 +86,7 @@ struct Column {
 }
 
 /// The columns from left to right. Narrow screens leave out what matters less.
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     Column { name: "#", least: 3, most: 8, matters: 0, right: true, of: |s| s.id.to_string() },
     Column { name: "client", least: 16, most: 47, matters: 0, right: false, of: |s| s.ends.client.to_string() },
     Column { name: "server", least: 14, most: 47, matters: 0, right: false, of: |s| s.ends.server.to_string() },
@@ -109,6 +109,7 @@ const COLUMNS: [Column; 9] = [
         right: true,
         of: |s| units::bytes(s.bytes.client.saturating_add(s.bytes.server)),
     },
+    Column { name: "last states", least: 23, most: 28, matters: 5, right: false, of: last },
     Column { name: "first request", least: 16, most: 60, matters: 4, right: false, of: request },
 ];
 
@@ -119,6 +120,10 @@ fn finding(summary: &Summary) -> String {
     let more = summary.findings.len().saturating_sub(1);
     let more = if more > 0 { format!(" +{more}") } else { String::new() };
     summary.worst().map_or_else(String::new, |f| format!("{}{more}", f.rule.id))
+}
+
+fn last(summary: &Summary) -> String {
+    format!("{} / {}", summary.last.client.name(), summary.last.server.name())
 }
 
 fn request(summary: &Summary) -> String {

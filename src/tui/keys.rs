@@ -97,6 +97,7 @@ impl Key {
             KeyCode::Down => "↓".to_owned(),
             KeyCode::Left => "←".to_owned(),
             KeyCode::Right => "→".to_owned(),
+            KeyCode::BackTab => "Shift-Tab".to_owned(),
             other => other.to_string().replace(' ', ""),
         };
         if self.ctrl { format!("Ctrl-{name}") } else { name }

@@ -140,18 +140,36 @@ where
 /// Reads and judges captures on a thread of their own.
 fn load(inputs: Vec<Input>, sender: Sender<Event>) {
     std::thread::spawn(move || {
+        let read = std::panic::catch_unwind(|| read(&inputs, &sender));
+        // by now the hook has given the terminal back and shown the panic: the program must not go on without it
+        let event = read.unwrap_or_else(|_| {
+            let says = "finwait failed while reading it; please report this, with the capture if you may".to_owned();
+            Event::Failed(flow::LoadError { file: names(&inputs), says })
+        });
         // when nobody listens any more the program is ending
-        let tell = |event| drop(sender.send(event));
-        match flow::load(&inputs, &mut |progress| tell(Event::Progress(progress))) {
-            Err(error) => tell(Event::Failed(error)),
-            Ok(trace) => {
-                let all = trace.flows.len();
-                tell(Event::Judged(0, all));
-                let summaries = crate::diagnose::run(&trace, &|done| tell(Event::Judged(done, all)));
-                tell(Event::Loaded(Box::new(Data { trace, summaries })));
-            }
-        }
+        drop(sender.send(event));
     });
+}
+
+/// Reads and judges captures, and tells how far it has come.
+fn read(inputs: &[Input], sender: &Sender<Event>) -> Event {
+    let tell = |event| drop(sender.send(event));
+    let trace = match flow::load(inputs, &mut |progress| tell(Event::Progress(progress))) {
+        Ok(trace) => trace,
+        Err(error) => return Event::Failed(error),
+    };
+    let all = trace.flows.len();
+    tell(Event::Judged(0, all));
+    let summaries = crate::diagnose::run(&trace, &|done| tell(Event::Judged(done, all)));
+    Event::Loaded(Box::new(Data { trace, summaries }))
+}
+
+fn names(inputs: &[Input]) -> String {
+    let name = |input: &Input| match input {
+        Input::File(path) => path.display().to_string(),
+        Input::Builtin(name, _) => (*name).to_owned(),
+    };
+    inputs.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 /// Reads keys, the mouse and the terminal's size on a thread of their own.

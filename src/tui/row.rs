@@ -11,7 +11,7 @@ use super::text;
 use super::theme::{self, Glyph, Role, Theme};
 use crate::flow::Side;
 use crate::story::{label, units, words};
-use crate::tcp::{Fate, ResetForm, Row, State, Timeline, Vantage};
+use crate::tcp::{Fate, Mark, ResetForm, Row, State, Timeline, Vantage};
 use crate::wire::Flags;
 
 /// Columns of a state's name: `SYN_RECEIVED`.
@@ -292,7 +292,8 @@ fn remarks(timeline: &Timeline, row: usize) -> Vec<String> {
         };
         out.push(form.to_owned());
     }
-    for marked in &at.marks {
+    // a snapshot length cuts every frame with data; the frame's own page says it
+    for marked in at.marks.iter().filter(|m| m.mark != Mark::Cut) {
         // a narrow column: `retx #6` for `retx of #6`
         out.push(words::mark(marked).replace(" of #", " #"));
     }
