@@ -52,11 +52,11 @@ pub fn exact_seconds(nanos: Nanos) -> String {
     format!("{sign}{}.{}", n / 1_000_000_000, if digits.is_empty() { "0" } else { digits })
 }
 
-/// Seconds with six digits behind the point, as in a column of times.
+/// Seconds rounded to six digits behind the point, as in a column of times.
 pub fn seconds(nanos: Nanos) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
-    let n = nanos.unsigned_abs();
-    format!("{sign}{}.{:06}", n / 1_000_000_000, n % 1_000_000_000 / 1_000)
+    let micros = (nanos.unsigned_abs() + 500) / 1_000;
+    format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
 #[cfg(test)]
