@@ -8,20 +8,36 @@ use super::theme::{self, Role, Theme};
 use super::verdict::{frame_words, named, wrapped};
 use super::view;
 use crate::capture::FrameNo;
-use crate::flow::Side;
+use crate::flow::{Side, Trace};
 use crate::story::{escape, units};
 use crate::tcp::{Fate, Row, Timeline};
-use crate::wire::{Flags, Options, Seq};
+use crate::wire::{Field, Flags, dissect};
 
-/// The bytes of a frame, or why they cannot be read.
+/// What a frame holds, read again from its file, or why it cannot be read.
 #[derive(Debug)]
 pub struct Bytes {
     /// The frame.
     pub number: FrameNo,
+    /// Its headers, field by field.
+    pub headers: Vec<Field>,
     /// All captured bytes, from the link layer on.
     pub all: Result<Vec<u8>, String>,
     /// The captured payload.
     pub payload: Result<Vec<u8>, String>,
+}
+
+impl Bytes {
+    /// Reads a frame.
+    pub fn read(trace: &Trace, number: FrameNo) -> Bytes {
+        let payload = trace.payload(number).map_err(|e| e.to_string());
+        match trace.frame(number) {
+            Ok(record) => {
+                let headers = record.link.map(|link| dissect(link, record.wire, &record.data));
+                Bytes { number, headers: headers.unwrap_or_default(), all: Ok(record.data), payload }
+            }
+            Err(error) => Bytes { number, headers: Vec::new(), all: Err(error.to_string()), payload },
+        }
+    }
 }
 
 /// Columns of a line's name.
@@ -69,7 +85,10 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
         out.extend(named(theme, Role::Text, name, &words, width, NAME));
     }
     out.push(Line::default());
-    out.extend(bytes(app, at, width));
+    if let Some(bytes) = app.bytes.as_ref().filter(|b| b.number == at.number()) {
+        out.extend(shown_bytes(app, bytes, width));
+        out.extend(headers(theme, &bytes.headers, width));
+    }
     out
 }
 
@@ -97,14 +116,6 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
     );
     out.push(("window", window));
     out.push(("payload", format!("{} bytes", segment.len)));
-    let options = options(timeline, at);
-    if !options.is_empty() {
-        out.push(("options", options.join(", ")));
-    }
-    out.push(("hop count", format!("{} left", segment.ttl)));
-    if segment.ip_id != 0 {
-        out.push(("IP number", segment.ip_id.to_string()));
-    }
     let arrival = match (at.receipt.fate, at.receipt.proof) {
         (Fate::Proven, Some(proof)) => format!("it arrived: frame {proof} shows it"),
         (Fate::Proven, None) => "it arrived".to_owned(),
@@ -124,52 +135,24 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
     out
 }
 
-/// The options of a TCP header, in words.
-fn options(timeline: &Timeline, at: &Row) -> Vec<String> {
-    let has = |option| at.segment.options.has(option);
-    let rare = timeline.rare.get(&at.number());
+/// The headers, field by field.
+fn headers(theme: Theme, fields: &[Field], width: usize) -> Vec<Line<'static>> {
     let mut out = Vec::new();
-    if has(Options::MSS) {
-        out.push(match rare.and_then(|r| r.mss) {
-            Some(mss) => format!("segments of at most {mss} bytes (MSS)"),
-            None => "MSS".to_owned(),
-        });
-    }
-    if has(Options::WINDOW_SCALE) {
-        out.push(match rare.and_then(|r| r.window_scale) {
-            Some(shift) => format!("window scale {shift} (units of {} bytes)", 1_u32 << shift.min(14)),
-            None => "window scale".to_owned(),
-        });
-    }
-    if has(Options::SACK_PERMITTED) {
-        out.push("SACK permitted".to_owned());
-    }
-    if has(Options::SACK) {
-        let base = timeline.base[at.from.other()].map(Seq);
-        let relative = |seq: Seq| base.map_or_else(|| i64::from(seq.0), |b| i64::from(seq.since(b)));
-        let blocks = rare.map(|r| r.sack.as_slice()).unwrap_or_default().iter();
-        let blocks: Vec<String> = blocks.map(|(l, r)| format!("{} to {}", relative(*l), relative(*r))).collect();
-        out.push(format!("SACK {}", blocks.join(", ")));
-    }
-    if has(Options::TIMESTAMPS) {
-        out.push(format!("timestamp {}", at.segment.tsval));
-    }
-    for (option, name) in [
-        (Options::FAST_OPEN, "Fast Open"),
-        (Options::OTHER, "others"),
-        (Options::UNKNOWN, "some unknown: the header is cut or broken"),
-    ] {
-        if has(option) {
-            out.push(name.to_owned());
+    let mut layer = "";
+    for field in fields {
+        if field.layer != layer {
+            layer = field.layer;
+            out.push(Line::default());
+            out.push(Line::from(theme.span(Role::Key, layer)));
         }
+        out.extend(named(theme, Role::Text, field.name, &field.value, width, 2 * NAME));
     }
     out
 }
 
 /// The payload as text, or all bytes in hexadecimal.
-fn bytes(app: &App, at: &Row, width: usize) -> Vec<Line<'static>> {
+fn shown_bytes(app: &App, bytes: &Bytes, width: usize) -> Vec<Line<'static>> {
     let theme = app.theme;
-    let Some(bytes) = app.bytes.as_ref().filter(|b| b.number == at.number()) else { return Vec::new() };
     let (title, shown) = if app.hex { ("all captured bytes", &bytes.all) } else { ("payload as text", &bytes.payload) };
     let mut out = vec![Line::from(theme.span(Role::Key, title))];
     match shown {

@@ -121,12 +121,7 @@ where
         match app.handle(event) {
             Effect::None => {}
             Effect::LoadBuiltin => load(builtin(), sender.clone()),
-            Effect::Read(number) => {
-                let trace = &app.data.trace;
-                let says = |e: io::Error| e.to_string();
-                let (all, payload) = (trace.frame_bytes(number).map_err(says), trace.payload(number).map_err(says));
-                app.take_bytes(Bytes { number, all, payload });
-            }
+            Effect::Read(number) => app.take_bytes(Bytes::read(&app.data.trace, number)),
             Effect::Redraw => terminal::redraw(terminal)?,
             Effect::Suspend => suspend(terminal)?,
             Effect::Quit => return Ok(()),

@@ -85,9 +85,7 @@ fn many(size: (u16, u16)) -> App {
 fn key(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Effect {
     let effect = app.handle(Event::Key(KeyEvent::new(code, modifiers)));
     if let Effect::Read(number) = effect {
-        let says = |e: std::io::Error| e.to_string();
-        let (all, payload) = (app.data.trace.frame_bytes(number), app.data.trace.payload(number));
-        app.take_bytes(Bytes { number, all: all.map_err(says), payload: payload.map_err(says) });
+        app.take_bytes(Bytes::read(&app.data.trace, number));
     }
     effect
 }
