@@ -164,7 +164,7 @@ pub struct Summary {
     pub outcome: Outcome,
     /// Its history in Zeek's letters.
     pub history: String,
-    /// The states that each end went through ([`Timeline::states`]).
+    /// The states that each end went through ([`crate::tcp::Timeline::states`]).
     pub states: Pair<StateSet>,
     /// Both ends' last states.
     pub last: Pair<State>,

@@ -93,7 +93,7 @@ fn identity(segment: &Segment) -> Identity {
 }
 
 /// Where a segment was captured.
-fn seen(trace: &Trace, segment: &Segment) -> Seen {
+pub(super) fn seen(trace: &Trace, segment: &Segment) -> Seen {
     let (capture, number) = trace.origin(segment.number);
     Seen { capture: trace.captures.get(capture).map_or(0, |c| c.id), number, time: segment.time }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::join::seen;
 use super::{Conversation, Trace};
 use crate::capture::{FrameNo, Packet, Record};
-use crate::wire::{Decoded, Flags, PayloadKind, Segment, decode};
+use crate::wire::{Decoded, Flags, PayloadKind, Rare, Segment, decode};
 
 /// The most first lines that are read again for one connection.
 const MAX_LINES: usize = 2000;
@@ -22,7 +23,15 @@ impl Trace {
         let flow = self.flows.get((id as usize).checked_sub(1)?)?.clone();
         let segments: Vec<Segment> =
             self.index[flow.frames.clone()].iter().map(|at| self.segments[*at as usize]).collect();
-        let rare = segments.iter().filter_map(|s| Some((s.number, self.rare.get(&s.number)?.clone()))).collect();
+        let several = self.captures.len() > 1;
+        let rare = segments.iter().filter_map(|s| {
+            let mut rare = self.rare.get(&s.number).cloned().or_else(|| several.then(Rare::default))?;
+            if several && rare.seen.is_empty() {
+                rare.seen.push(seen(self, s));
+            }
+            Some((s.number, rare))
+        });
+        let rare = rare.collect();
         let starts_message = |s: &&Segment| {
             matches!(s.payload, PayloadKind::HttpRequest(_) | PayloadKind::HttpResponse(_))
                 && !s.flags.has(Flags::DUPLICATE)

@@ -4,7 +4,8 @@ use super::numbers::{Numbered, mss, number};
 use super::reading::Reading;
 use super::timeline::place;
 use super::{
-    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, ending, marking, moves, orphan, receipts, reset,
+    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, both_ends, ending, marking, moves, orphan, receipts,
+    reset,
 };
 use crate::capture::Nanos;
 use crate::flow::{Conversation, Pair};
@@ -17,7 +18,7 @@ pub const FIN_TIMEOUT: Nanos = 60_000_000_000;
 pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
     let Numbered { mut rows, base, scale } = number(&conversation);
     reset::classify(&mut rows);
-    let reading = Reading::new(&rows, mss(&conversation));
+    let reading = Reading::new(&rows, mss(&conversation), &both_ends::passages(&rows, &conversation.rare));
     receipts::receipts(&mut rows, &reading);
     let happenings = receipts::happenings(&rows, &reading);
     let changes = moves::run(&mut rows, &reading, &happenings);

@@ -1,6 +1,7 @@
 //! Both ends' TCP state machines, inferred from the segments of one connection. Pure: no I/O, and it cannot fail.
 
 mod analyse;
+mod both_ends;
 mod ending;
 mod identification;
 mod marking;

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Row;
+use super::both_ends::Passage;
 use super::identification::{self, Step};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
@@ -39,6 +40,8 @@ pub(super) struct Reading {
     pub unseen: Vec<bool>,
     /// What both ends have said up to and with the row.
     pub known: Vec<Pair<Known>>,
+    /// Did it never reach the other end, as a capture there shows?
+    pub lost: Vec<bool>,
     /// Frames that were answered by an RST, so that their receiver did not take them.
     pub answered: HashSet<FrameNo>,
     /// Rows of each end that count, in order.
@@ -51,10 +54,13 @@ pub(super) struct Reading {
 
 impl Reading {
     /// `mss`: the maximum segment size that each end's SYN announced.
-    pub fn new(rows: &[Row], mss: Pair<Option<u16>>) -> Reading {
+    pub fn new(rows: &[Row], mss: Pair<Option<u16>>, passages: &[Passage]) -> Reading {
         let rtt = handshake(rows);
         let crossing = rtt.map_or(USUAL_CROSSING, |rtt| (2 * rtt).max(LEAST_CROSSING));
-        let injected = injected(rows, crossing);
+        let mut injected = injected(rows, crossing);
+        for (injected, passage) in injected.iter_mut().zip(passages) {
+            *injected |= *passage == Passage::Forged;
+        }
         let counts: Vec<bool> = rows
             .iter()
             .zip(&injected)
@@ -69,6 +75,7 @@ impl Reading {
             known: known(rows, &counts),
             overtaken: steps.iter().map(|step| *step == Step::Back).collect(),
             unseen: unseen(rows, &counts, &steps),
+            lost: passages.iter().map(|passage| *passage == Passage::Lost).collect(),
             answered: rows.iter().filter_map(|r| r.reset?.answers).collect(),
             counts,
             injected,

@@ -60,6 +60,10 @@ pub(super) fn receipts(rows: &mut [Row], reading: &Reading) {
         if !reading.counts[i] || rows[i].segment.span() == 0 || rows[i].segment.flags.has(Flags::RST) {
             continue;
         }
+        if reading.lost[i] {
+            rows[i].receipt = Receipt { fate: Fate::No, row: None, proof: None };
+            continue;
+        }
         let acks = &acks[rows[i].from.other()];
         let end = rows[i].end();
         // the highest acknowledgement so far never falls, so both conditions hold from some place on
@@ -152,9 +156,9 @@ impl End<'_> {
         self.rows[row].ack.is_some_and(|ack| ack >= number)
     }
 
-    /// Was that row answered by an RST, so that its receiver did not take it?
+    /// Was that row answered by an RST or lost on its way, so that its receiver did not take it?
     fn refused(&self, row: usize) -> bool {
-        self.reading.answered.contains(&self.rows[row].number())
+        self.reading.lost[row] || self.reading.answered.contains(&self.rows[row].number())
     }
 
     fn sent(&self, on: Event, row: usize) -> Happening {
@@ -294,7 +298,7 @@ impl End<'_> {
                 .reading
                 .later(self.side.other(), fin)
                 .take_while(|r| *r < self.gone)
-                .filter(|r| self.is_live(*r) && self.ack_covers(*r, end))
+                .filter(|r| self.is_live(*r) && self.ack_covers(*r, end) && !self.reading.lost[*r])
                 .collect();
             let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end;
             // no frame acknowledges an acknowledgement; but one may acknowledge bytes that came with nothing else
@@ -381,7 +385,7 @@ impl End<'_> {
                 let (certain, proof) = (None, None);
                 out.push(Happening { side, on, row: i, order, cause: i, certain, proof, assumed: false });
             }
-            if !flags.has(Flags::RST) || flags.has(Flags::DUPLICATE) {
+            if !flags.has(Flags::RST) || flags.has(Flags::DUPLICATE) || self.reading.lost[i] {
                 continue;
             }
             // live frames of this end that were already under way when the RST came

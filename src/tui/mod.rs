@@ -1,8 +1,8 @@
 //! The terminal program.
 //!
 //! [`run`] takes the terminal, starts a thread that reads keys and one that reads the captures, and then waits for what
-//! they send: each [`app::Event`] goes to [`app::App::handle`], which changes the state and answers with an
-//! [`app::Effect`]; then [`view::view`] draws the state. Drawing cannot change it.
+//! they send: each `app::Event` goes to `app::App::handle`, which changes the state and answers with an
+//! `app::Effect`; then `view::view` draws the state. Drawing cannot change it.
 
 mod app;
 mod aside;
