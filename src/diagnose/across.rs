@@ -25,8 +25,27 @@ struct Server {
 
 /// Completes the findings that other connections tell more about.
 pub fn complete(summaries: &mut [Summary]) {
+    said_better(summaries);
     accepted_later(summaries);
     lost_requests(summaries);
+}
+
+/// Kinds that need several connections to be seen, and the kinds of single connections that they explain.
+const EXPLAINS: &[(&str, &[&str])] = &[("paws-syn-drop", &["syn-no-answer"])];
+
+/// One cause, one finding: what all connections together explain is not said again of each.
+fn said_better(summaries: &mut [Summary]) {
+    for s in summaries {
+        let explained = |f: &super::Finding| {
+            let better = |(kind, kinds): &&(&str, &[&str])| {
+                kinds.contains(&f.rule.id) && s.findings.iter().any(|o| o.rule.id == *kind)
+            };
+            EXPLAINS.iter().any(|e| better(&e))
+        };
+        let keep: Vec<bool> = s.findings.iter().map(|f| !explained(f)).collect();
+        let mut keep = keep.into_iter();
+        s.findings.retain(|_| keep.next().unwrap_or(true));
+    }
 }
 
 /// A refused attempt is milder if the same server accepted a connection soon after it: the service was starting.

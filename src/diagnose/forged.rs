@@ -4,7 +4,7 @@ use super::facts::{Facts, counts, has, is_reset};
 use super::late::AT_ONCE;
 use super::unanswered::LONG_IDLE;
 use crate::flow::Side;
-use crate::tcp::{Fate, Mark, ResetCause, ResetForm};
+use crate::tcp::{Fate, Mark, ResetCause, ResetForm, Row};
 use crate::wire::Flags;
 
 /// What such a frame followed.
@@ -30,7 +30,38 @@ pub fn forged(facts: &Facts) -> Vec<usize> {
     rows.filter(|(_, r)| !has(r, Mark::DuplicateFrame) && r.segment.flags.any(Flags::FIN | Flags::RST))
         .filter(|(_, r)| has(r, Mark::Injected) || r.reset.is_some_and(|x| x.cause == ResetCause::Injected))
         .map(|(i, _)| i)
+        .filter(|&i| !was_meant(facts, i))
         .collect()
+}
+
+/// Does the sender, with its usual hop count, go on by bare acknowledgements alone, and send resets after those? Then an
+/// acknowledgement was overtaken by its resets, and they are its own.
+fn was_meant(facts: &Facts, i: usize) -> bool {
+    let (row, later) = (facts.row(i), &facts.timeline.rows[i + 1..]);
+    let own = || later.iter().filter(|r| r.from == row.from && !r.segment.is_icmp());
+    let bare = |r: &Row| r.segment.span() == 0;
+    is_reset(row)
+        && !alien_hops(facts, i)
+        && own().filter(|r| !is_reset(r)).all(bare)
+        && own().next_back().is_some_and(|r| is_reset(r) && r.segment.ttl == row.segment.ttl)
+}
+
+/// Has it a hop count that none of its sender's other frames has?
+fn alien_hops(facts: &Facts, i: usize) -> bool {
+    let row = facts.row(i);
+    let other = |r: &&Row| r.from == row.from && !r.segment.is_icmp() && !r.segment.flags.any(Flags::FIN | Flags::RST);
+    let mut others = facts.timeline.rows.iter().filter(other).peekable();
+    others.peek().is_some() && others.all(|r| r.segment.ttl != row.segment.ttl)
+}
+
+/// Is a hop count all that speaks against it, and one that stacks begin with? Many send their resets with another first
+/// hop count than the rest, so that says little.
+pub fn only_round_hops(facts: &Facts, i: usize) -> bool {
+    let row = facts.row(i);
+    let goes_on = facts.timeline.rows[i + 1..]
+        .iter()
+        .any(|r| r.from == row.from && !is_reset(r) && !r.segment.is_icmp() && row.segment.time < r.segment.time);
+    matches!(row.segment.ttl, 64 | 128 | 255) && !goes_on && !ignored(facts, i)
 }
 
 /// Resets that refuse a SYN which the server accepts all the same: it sends one or the other, never both.

@@ -2,12 +2,15 @@
 
 mod abort;
 mod across;
+mod challenge;
 mod checklist;
 mod facts;
 mod forged;
+mod handshake;
 mod late;
 mod rules;
 mod run;
+mod small;
 #[cfg(test)]
 mod testing;
 mod timeouts;
@@ -16,6 +19,7 @@ mod unanswered;
 pub use facts::Facts;
 pub use rules::RULES;
 pub use run::{details, judge, run};
+pub use small::Small;
 pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching};
 
 use crate::capture::{FrameNo, Nanos};
@@ -176,6 +180,8 @@ pub struct Summary {
     pub lost_request: Option<LostRequest>,
     /// An end that has the other's FIN and has not closed.
     pub unclosed: Option<Unclosed>,
+    /// What rules about several connections ask of it.
+    pub small: Small,
     /// Its findings, the worst first.
     pub findings: Vec<Finding>,
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Check, Facts, Finding, Hits, LostRequest, RULES, Summary, Unclosed, across};
-use super::{late, rules};
+use super::{late, rules, small};
 use crate::capture::Nanos;
 use crate::flow::{Pair, Side, Trace};
 use crate::tcp::{self, State, Timeline};
@@ -164,6 +164,7 @@ fn summarise(timeline: &Timeline, capture_end: Nanos, start: Nanos, end: Nanos, 
         idle_before_fin: idle_before_fin(&facts),
         lost_request: lost_request(&facts),
         unclosed: unclosed(&facts),
+        small: small::small(&facts),
         findings,
     }
 }

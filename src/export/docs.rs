@@ -18,6 +18,8 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("held", "from the acknowledgement of a FIN to the end"),
     ("lost_bytes", "payload bytes that were lost"),
     ("copy_count", "copies of the same data"),
+    ("lost_count", "segments that were lost"),
+    ("wait_count", "messages that waited"),
     ("fin_count", "FINs"),
     ("icmp_count", "ICMP errors"),
     ("leaked_count", "connections left in CLOSE_WAIT"),
@@ -169,10 +171,11 @@ pub struct Sample {
 pub fn samples(samples: &[Sample]) -> String {
     let mut page = String::from("# Sample captures\n\n");
     page += "<!-- Made from the captures by `FINWAIT_BLESS=1 cargo test --test samples`. -->\n\n";
-    page += "Each capture was recorded on real kernels; [lab/](lab/) says how, and records it again. `NAME.pcapng` was taken \
-             at the client, `NAME.server.pcapng` at the server at the same time. `NAME.md` is its story as \
+    page += "Most captures were recorded on real kernels; [lab/](lab/) says how, and records them again. `NAME.pcapng` was \
+             taken at the client, `NAME.server.pcapng` at the server at the same time. `NAME.md` is its story as \
              `finwait export --format markdown` tells it, readable on its own. `NAME.kernel.json` is what the two kernels \
-             themselves said about the states of their sockets.\n\n";
+             themselves said about the states of their sockets. What cannot be recorded at will was made from a script; the \
+             capture says so, and has neither a kernel's record nor a server's side.\n\n";
     table(
         &mut page,
         &["capture", "what it shows", "rules that find something"],

@@ -311,6 +311,7 @@ mod tests {
             idle_before_fin: None,
             lost_request: None,
             unclosed: None,
+            small: crate::diagnose::Small::default(),
             findings: Vec::new(),
         }
     }

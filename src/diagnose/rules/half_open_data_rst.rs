@@ -58,13 +58,14 @@ fn fits(facts: &Facts, reset: usize) -> bool {
     let spoke = earlier
         .iter()
         .any(|r| r.from == gone && super::super::facts::counts(r) && !r.segment.flags.any(Flags::SYN | Flags::RST));
+    let idle = facts.between(facts.opened(), reset) >= LONG_IDLE;
     // what the capture lacks, or what somebody else sent in an end's name, may have ended it
     let unseen = earlier.iter().any(|r| has(r, Mark::AckLostSegment) || has(r, Mark::Injected));
     let repeats = earlier.iter().filter(|r| r.from == gone && has(r, Mark::Retransmission)).count();
     // a host that spoke a moment ago has not been restarted since
     let heard = earlier.iter().rev().find(|r| r.from == gone && !r.segment.is_icmp());
     let away = heard.is_some_and(|r| facts.time(reset) - r.segment.time >= RESTART);
-    facts.is_reply(reset) && open && spoke && away && !unseen && repeats < GIVEN_UP
+    facts.is_reply(reset) && open && (spoke || idle) && away && !unseen && repeats < GIVEN_UP
 }
 
 fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {

@@ -1,13 +1,19 @@
 //! One file a rule.
 
+mod accept_queue_overflow;
 mod client_gave_up;
 mod close_race_crossing;
 mod close_wait_leak;
 mod close_with_unread_data;
+mod conntrack_invalid_rst;
+mod defer_accept_stall;
 mod fin_retransmitted;
 mod half_close_taken_as_abort;
 mod half_closed_reuse;
 mod half_open_data_rst;
+mod half_open_syn_challenge;
+mod handshake_ack_lost;
+mod handshake_retransmitted;
 mod icmp_unreachable;
 mod keepalive_answered_by_rst;
 mod keepalive_unanswered;
@@ -15,17 +21,28 @@ mod late_data_to_lingering_close;
 mod linger_zero_abort;
 mod middlebox_idle_drop_silent;
 mod middlebox_idle_rst_on_use;
+mod nagle_delayed_ack;
+mod paws_syn_drop;
 mod peer_vanished_rto;
+mod pmtu_black_hole;
 mod probe_half_open;
 mod reset_after_close;
 mod reset_unexplained;
+mod self_connect;
 mod simultaneous_close;
 mod spoofed_rst;
+mod syn_cookie_lost_ack;
 mod syn_no_answer;
 mod syn_refused;
+mod synack_not_accepted;
+mod synproxy_blackhole;
 mod tail_loss_rto;
+mod time_wait_assassination;
+mod time_wait_reuse_accepted;
+mod time_wait_reuse_refused;
 mod tls_close_notify_reply_rst;
 mod unannounced_close_reuse;
+mod window_scale_lost;
 mod zero_window_stall;
 
 pub use super::checklist::{QUESTION_REPEATED, QUESTION_TIMEOUT};
@@ -44,6 +61,9 @@ pub static RULES: &[&Rule] = &[
     &keepalive_unanswered::RULE,
     &peer_vanished_rto::RULE,
     &half_open_data_rst::RULE,
+    &half_open_syn_challenge::RULE,
+    &time_wait_reuse_refused::RULE,
+    &time_wait_reuse_accepted::RULE,
     &close_with_unread_data::RULE,
     &linger_zero_abort::RULE,
     &late_data_to_lingering_close::RULE,
@@ -53,12 +73,26 @@ pub static RULES: &[&Rule] = &[
     &client_gave_up::RULE,
     &simultaneous_close::RULE,
     &fin_retransmitted::RULE,
+    &time_wait_assassination::RULE,
     &syn_no_answer::RULE,
     &syn_refused::RULE,
+    &handshake_retransmitted::RULE,
+    &handshake_ack_lost::RULE,
+    &accept_queue_overflow::RULE,
+    &syn_cookie_lost_ack::RULE,
+    &defer_accept_stall::RULE,
+    &paws_syn_drop::RULE,
+    &synack_not_accepted::RULE,
+    &self_connect::RULE,
+    &synproxy_blackhole::RULE,
     &probe_half_open::RULE,
     &icmp_unreachable::RULE,
     &spoofed_rst::RULE,
+    &conntrack_invalid_rst::RULE,
+    &window_scale_lost::RULE,
+    &pmtu_black_hole::RULE,
     &zero_window_stall::RULE,
+    &nagle_delayed_ack::RULE,
     &tail_loss_rto::RULE,
     &reset_after_close::RULE,
     &reset_unexplained::RULE,

@@ -1,8 +1,9 @@
 //! A reset or FIN in another's name.
 
 use super::super::facts::{Facts, capital, is_reset};
-use super::super::forged::{After, after, forged, ignored, reasons};
+use super::super::forged::{After, after, forged, ignored, only_round_hops, reasons};
 use super::super::{Check, Finding, Hits, Rule, Severity};
+use crate::flow::Side;
 use crate::tcp::Certainty;
 
 /// The rule.
@@ -41,6 +42,15 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let ignored = alien.iter().all(|&i| ignored(facts, i));
     if ignored {
         f.severity = Severity::Note;
+    } else if alien.iter().all(|&i| only_round_hops(facts, i)) {
+        let over = facts.resets.iter().any(|&i| i < first)
+            || Side::BOTH.iter().all(|&s| facts.fin(s).is_some_and(|fin| fin < first));
+        f.severity = if over { Severity::Note } else { Severity::Warning };
+        f.certainty = Certainty::Assumed;
+        f.against.push(facts.line(
+            "Only the hop count is odd, and it is one that stacks begin with: some send resets with another than the rest.",
+            &[first],
+        ));
     }
     f.side = Some(row.from);
     for reason in reasons(facts, first) {

@@ -260,7 +260,7 @@ fn refused_and_unanswered() {
         1.0 C S 0 - 0
         1.001 S S. 0 1 0
         1.001 C . 1 1 0";
-    assert_eq!(verdicts(answered_late), [""; 0]);
+    assert_eq!(verdicts(answered_late), ["handshake-retransmitted warning proven [1, 2, 3]"]);
     let one_direction = "
         0.0 C S 0 - 0
         0.001 C . 1 1 0
@@ -430,4 +430,99 @@ fn midstream_resets_stay_unexplained() {
         0.0 C P. 1 1 300 get
         0.001 S R 1 - 0";
     assert_eq!(verdicts(midstream), ["reset-unexplained warning assumed [1, 2]"]);
+}
+
+#[test]
+fn a_queue_of_new_connections_that_is_full() {
+    let late = "
+        0.0 C S 0 - 0
+        1.0 C S 0 - 0
+        2.0 C S 0 - 0
+        3.0 C S 0 - 0
+        3.001 S S. 0 1 0
+        3.001 C . 1 1 0";
+    assert_eq!(verdicts(late), ["accept-queue-overflow warning assumed [1, 2, 3, 4, 5]"]);
+    let reset = "
+        0.0 C S 0 - 0
+        0.04 S S. 0 1 0
+        0.0401 C . 1 1 0
+        0.08 S R 1 - 0";
+    assert_eq!(verdicts(reset), ["accept-queue-overflow problem inferred [2, 3, 4]"]);
+    let forgotten = "
+        0.0 C S 0 - 0
+        0.04 S S. 0 1 0
+        0.0401 C . 1 1 0
+        900.0 C P. 1 1 5
+        900.04 S R 1 - 0";
+    assert_eq!(verdicts(forgotten), ["half-open-data-rst problem inferred [4, 5]"]);
+    let ignored = |server: bool| {
+        let (there, back) = if server { (0.0001, 0.04) } else { (0.04, 0.0401) };
+        verdicts(&format!(
+            "0.0 C S 0 - 0
+            {there} S S. 0 1 0
+            {back} C . 1 1 0
+            0.05 C P. 1 1 100 get
+            0.30 C P. 1 1 100 get
+            0.80 C P. 1 1 100 get
+            1.05 S S. 0 1 0
+            1.09 C . 101 1 0
+            3.05 S S. 0 1 0
+            3.09 C . 101 1 0"
+        ))
+    };
+    assert_eq!(ignored(true), ["accept-queue-overflow problem inferred [3, 4, 5, 6, 7, 9]"]);
+    assert_eq!(ignored(false), ["handshake-ack-lost problem inferred [3, 4, 5, 6, 7, 9]"]);
+}
+
+#[test]
+fn one_lost_frame_of_a_handshake_is_no_incident() {
+    let synack = "
+        0.0 C S 0 - 0
+        0.001 S S. 0 1 0
+        1.0 C S 0 - 0
+        1.001 S S. 0 1 0
+        1.001 C . 1 1 0
+        1.002 C P. 1 1 100 get
+        1.003 S P. 1 101 100 ok
+        1.003 C . 101 101 0";
+    assert_eq!(verdicts(synack), ["handshake-retransmitted warning proven [1, 2, 3]"]);
+    let first_data = "
+        0.0 C S 0 - 0
+        0.001 S S. 0 1 0
+        0.001 C . 1 1 0
+        0.002 C P. 1 1 100 get
+        0.202 C P. 1 1 100 get
+        0.203 S P. 1 101 100 ok
+        0.203 C . 101 101 0";
+    assert_eq!(verdicts(first_data), [""; 0]);
+}
+
+#[test]
+fn small_writes_that_wait_for_each_other() {
+    let nagle = "
+        0.020 C P. 301 901 100 post
+        0.0601 S . 901 401 0
+        0.0602 C P. 401 901 50
+        0.065 S P. 901 451 100 ok";
+    assert_eq!(after_exchange(nagle), ["nagle-delayed-ack note inferred [7, 8, 9]"]);
+    let think = "
+        0.020 C P. 301 901 100 post
+        0.0601 S . 901 401 0
+        0.0900 C P. 401 901 50
+        0.095 S P. 901 451 100 ok";
+    assert_eq!(after_exchange(think), [""; 0]);
+}
+
+#[test]
+fn a_round_hop_count_alone_is_no_problem() {
+    let over = "
+        1.0 S R. 901 301 0
+        1.001 S R 901 - 0 ttl=255";
+    assert!(after_exchange(over).iter().all(|f| !f.contains("problem")), "{:?}", after_exchange(over));
+    let alone = "
+        1.0 S R. 901 301 0 ttl=128";
+    assert_eq!(after_exchange(alone), ["spoofed-rst warning assumed [7]"]);
+    let odd = "
+        1.0 S R. 901 301 0 ttl=47";
+    assert_eq!(after_exchange(odd), ["spoofed-rst problem inferred [7]"]);
 }

@@ -1,0 +1,300 @@
+"""The samples that made.py makes: one function each. Its name is the sample's name, with dashes; its text the comment."""
+
+MADE = {}
+
+OPEN = """
+0.000 > S 0:0(0) mss 1460 sackok wscale 7
+0.005 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+0.0051 > . 1:1(0) ack 1
+"""
+EXCHANGE = OPEN + """
+0.006 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.012 < P. 1:201(200) ack 101 "HTTP/1.1 200 OK\\r\\nContent-Length: 160\\r\\n\\r\\n"
+0.0121 > . 101:101(0) ack 201
+"""
+
+
+def made(function):
+    """Enters a function into the table."""
+    MADE[function.__name__.replace("_", "-")] = function
+    return function
+
+
+# Reuse
+
+@made
+def half_open_syn(s):
+    """The client's host was restarted; its SYN from the same port meets the connection that the server still holds. The
+    server answers for that one, the client resets it, and its next SYN is accepted."""
+    s.frames_of(EXCHANGE + """
+600.000 > S 70000000:70000000(0) mss 1460
+600.005 < . 201:201(0) ack 101
+600.0051 > R 101:101(0)
+601.000 > S 70000000:70000000(0) mss 1460
+601.005 < S. 90000000:90000000(0) ack 70000001 mss 1460
+601.0051 > . 70000001:70000001(0) ack 90000001
+""")
+
+
+@made
+def time_wait_reuse_refused(s):
+    """The server closed first and is in TIME_WAIT. The client uses the same port again half a second later, with a lower
+    number and no timestamp: the server answers for the old connection, and the client resets it."""
+    s.frames_of(EXCHANGE + """
+1.000 < F. 201:201(0) ack 101
+1.0001 > . 101:101(0) ack 202
+1.0010 > F. 101:101(0) ack 202
+1.0060 < . 202:202(0) ack 102
+1.500 > S -900000:-900000(0) mss 1460
+1.505 < . 202:202(0) ack 102
+1.5051 > R 102:102(0)
+2.500 > S -900000:-900000(0) mss 1460
+2.505 < S. 90000000:90000000(0) ack -899999 mss 1460
+2.5051 > . -899999:-899999(0) ack 90000001
+""")
+
+
+@made
+def time_wait_reuse_accepted(s):
+    """The server closed first and is in TIME_WAIT. The client uses the same port again a second later, with a higher
+    number: the server accepts at once. Harmless."""
+    s.frames_of(EXCHANGE + """
+1.000 < F. 201:201(0) ack 101
+1.0001 > . 101:101(0) ack 202
+1.0010 > F. 101:101(0) ack 202
+1.0060 < . 202:202(0) ack 102
+2.000 > S 70000000:70000000(0) mss 1460
+2.005 < S. 65739:65739(0) ack 70000001 mss 1460
+2.0051 > . 70000001:70000001(0) ack 65740
+2.010 > F. 70000001:70000001(0) ack 65740
+2.015 < F. 65740:65740(0) ack 70000002
+2.0151 > . 70000002:70000002(0) ack 65741
+""")
+
+
+@made
+def time_wait_assassination(s):
+    """Both ends have closed. An old copy of the client's request arrives late; the server, in TIME_WAIT, acknowledges
+    again, and the client, which has forgotten the connection, resets that. Harmless."""
+    s.frames_of(EXCHANGE + """
+1.000 < F. 201:201(0) ack 101
+1.0001 > . 101:101(0) ack 202
+1.0010 > F. 101:101(0) ack 202
+1.0060 < . 202:202(0) ack 102
+3.000 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+3.005 < . 202:202(0) ack 102
+3.0051 > R 102:102(0)
+""")
+
+
+# Opening
+
+@made
+def accept_queue_full(s):
+    """Captured at the server: its queue of new connections is full. The client's acknowledgement and its data arrive and
+    are ignored; the SYN-ACK is repeated."""
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 sackok wscale 7
+0.0001 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+0.0050 > . 1:1(0) ack 1
+0.0060 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.2100 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.6200 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.0101 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+1.0151 > . 101:101(0) ack 1
+1.4400 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+3.0201 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+3.0251 > . 101:101(0) ack 1
+""")
+
+
+@made
+def handshake_ack_lost(s):
+    """Captured at the client: a firewall on the way drops what the client sends after its SYN. The server repeats its
+    SYN-ACK, the client its request."""
+    s.frames_of(OPEN + """
+0.0060 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.2100 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.6200 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.0150 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+1.0151 > . 101:101(0) ack 1
+1.4400 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+3.0250 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+3.0251 > . 101:101(0) ack 1
+""")
+
+
+@made
+def defer_accept(s):
+    """Captured at the server, whose socket waits for data (TCP_DEFER_ACCEPT). The client waits for a greeting: the
+    server repeats its SYN-ACK though the acknowledgement came, and sees the connection only when the client speaks."""
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 sackok wscale 7
+0.0001 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+0.0050 > . 1:1(0) ack 1
+1.0100 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+1.0150 > . 1:1(0) ack 1
+3.0200 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+3.0250 > . 1:1(0) ack 1
+5.0000 > P. 1:7(6) ack 1 "HELLO\\n"
+5.0001 < . 1:1(0) ack 7
+5.0010 < P. 1:4(3) ack 7 "OK\\n"
+5.0060 > . 7:7(0) ack 4
+""")
+
+
+@made
+def syn_cookie_lost_ack(s):
+    """Captured at the server, which answers SYNs by cookies. The client's acknowledgement is lost, nobody repeats
+    anything, and the client waits for the greeting of a mail server; its next frame, 5 s later, opens the connection."""
+    s.connection(server="192.0.2.80:25")
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 sackok wscale 7
+0.0001 < S. 0:0(0) ack 1 mss 1460
+5.0000 > P. 1:7(6) ack 1 "NOOP\\r\\n"
+5.0001 < . 1:1(0) ack 7
+5.0030 < P. 1:31(30) ack 7 "220 mail.example ESMTP ready\\r\\n"
+5.0080 > . 7:7(0) ack 31
+""")
+
+
+@made
+def synack_dropped(s):
+    """Captured at the client: a filter on its host drops the server's SYN-ACK after the place of capture; the client
+    repeats its SYN."""
+    s.frames_of("""
+0.000 > S 0:0(0) mss 1460 sackok wscale 7
+0.005 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+1.000 > S 0:0(0) mss 1460 sackok wscale 7
+1.005 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+2.000 > S 0:0(0) mss 1460 sackok wscale 7
+2.005 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+""")
+
+
+@made
+def synproxy_blackhole(s):
+    """A SYN proxy answers the client (window 0 in its SYN-ACK), opens the window, and the server behind it never gets the
+    data."""
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 sackok wscale 7
+0.0050 < S. 0:0(0) ack 1 win 0 mss 1460 sackok wscale 7
+0.0051 > . 1:1(0) ack 1
+0.0150 < . 1:1(0) ack 1 win 502
+0.5000 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.7100 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.1300 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.9700 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+""")
+
+
+@made
+def self_connect(s):
+    """A program tries to reach a local port on which nobody listens, and the kernel gives it that very port: the
+    connection is with itself."""
+    s.connection(client="127.0.0.1:40000", server="127.0.0.1:40000", isn=(1_000_000, 1_000_000))
+    s.frames_of("""
+0.00000 > S 0:0(0) mss 65495
+0.00001 > S. 0:0(0) ack 1 mss 65495
+0.00002 > . 1:1(0) ack 1
+0.00100 > P. 1:7(6) ack 1 "HELLO\\n"
+0.00101 > . 7:7(0) ack 7
+""")
+
+
+@made
+def paws_syn_drop(s):
+    """Captured at a server that compares timestamps by address. Two hosts stand behind one NAT: the one with the higher
+    clock is served, the SYNs of the other are dropped."""
+    s.connection("first", client="192.0.2.10:40000")
+    s.connection("second", client="192.0.2.10:40001")
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 ts 318868316
+0.0001 < S. 0:0(0) ack 1 mss 1460 ts 9000
+0.0200 > . 1:1(0) ack 1 ts 318868336
+0.0210 > P. 1:101(100) ack 1 ts 318868337 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.0220 < P. 1:201(200) ack 101 ts 9022 "HTTP/1.1 200 OK\\r\\nConnection: close\\r\\n\\r\\n"
+0.0221 < F. 201:201(0) ack 101 ts 9022
+0.0420 > . 101:101(0) ack 202 ts 318868358
+0.0430 > F. 101:101(0) ack 202 ts 318868359
+0.0431 < . 202:202(0) ack 102 ts 9043
+3.0000 [second] > S 0:0(0) mss 1460 ts 120034
+4.0000 [second] > S 0:0(0) mss 1460 ts 121034
+6.0000 [second] > S 0:0(0) mss 1460 ts 123034
+10.0000 [second] > S 0:0(0) mss 1460 ts 127034
+""")
+
+
+# The middle
+
+@made
+def conntrack_invalid(s):
+    """Captured before a host with containers. An old segment arrives 4 s late; the host's NAT does not claim it, the host
+    resets it, and the container goes on until the server has closed."""
+    s.connection(client="192.0.2.10:40000", ttl=(63, 60))
+    s.frames_of(OPEN + """
+0.006 > P. 1:101(100) ack 1 "GET /image HTTP/1.1\\r\\nHost: registry.example\\r\\n\\r\\n"
+0.012 < . 1:1449(1448) ack 101 "HTTP/1.1 200 OK\\r\\nContent-Length: 9000000\\r\\n\\r\\n"
+0.0121 < . 1449:2897(1448) ack 101
+0.0122 < . 2897:4345(1448) ack 101
+0.0123 > . 101:101(0) ack 4345
+4.000 < . -200000:-198552(1448) ack 101
+4.00003 > R 101:101(0) ttl 64
+4.0002 < . 4345:5793(1448) ack 101
+4.0003 > . 101:101(0) ack 5793
+4.0053 < R 5793:5793(0)
+""")
+
+
+@made
+def window_scale_lost(s):
+    """A router on the way takes the windows as they stand in the header, though both ends agreed to multiply the
+    server's by four: every segment beyond that is lost."""
+    s.connection(server="192.0.2.80:25")
+    size, lines = 1380, ["0.000 > S 0:0(0) mss 1460 wscale 0", "0.0027 < S. 0:0(0) ack 1 win 5840 mss 1380 wscale 2",
+                         "0.00275 > . 1:1(0) ack 1"]
+    def send(t, first, count):
+        for i in range(count):
+            begin = 1 + size * (first + i)
+            lines.append(f"{t + i / 10000:.5f} > . {begin}:{begin + size}({size}) ack 1")
+    send(0.0037, 0, 4)
+    lines.append("0.0072 < . 1:1(0) ack 5521 win 5800")
+    send(0.0073, 4, 10)     # the window ends within the fifth of these
+    lines.append("0.0102 < . 1:1(0) ack 8281 win 5800")
+    lines.append("0.0104 < . 1:1(0) ack 11041 win 5800")
+    for n, (t, back) in enumerate(((0.2204, 0.2230), (0.2231, 0.2260), (0.2261, 0.2290), (0.2291, 0.2320))):
+        send(t, 8 + n, 1)
+        lines.append(f"{back} < . 1:1(0) ack {1 + size * (9 + n)} win 5800")
+    s.frames_of("\n".join(lines))
+
+
+@made
+def pmtu_black_hole(s):
+    """Captured at the client: a tunnel on the way takes only small packets, and the ICMP messages about it are filtered.
+    The large first part of a TLS ClientHello is lost again and again; its small rest arrives."""
+    s.connection(server="192.0.2.80:443")
+    s.frames_of(OPEN + """
+0.0060 > . 1:1449(1448) ack 1 "\\x16\\x03\\x01\\x06\\xd8\\x01"
+0.0061 > P. 1449:1755(306) ack 1
+0.0111 < . 1:1(0) ack 1 sack 1449-1755
+0.2200 > . 1:1449(1448) ack 1 "\\x16\\x03\\x01\\x06\\xd8\\x01"
+0.6400 > . 1:1449(1448) ack 1 "\\x16\\x03\\x01\\x06\\xd8\\x01"
+1.4800 > . 1:1449(1448) ack 1 "\\x16\\x03\\x01\\x06\\xd8\\x01"
+3.1600 > . 1:1449(1448) ack 1 "\\x16\\x03\\x01\\x06\\xd8\\x01"
+""")
+
+
+@made
+def nagle_delayed_ack(s):
+    """Captured at the client, whose program writes each order in two parts and does not set TCP_NODELAY: the second part
+    waits for the acknowledgement of the first, which the server holds back for 40 ms. Three orders."""
+    s.frames_of(OPEN)
+    for n in range(3):
+        c, a = 1 + 340 * n, 1 + 60 * n
+        s.frames_of(f"""
+0.0100 > P. {c}:{c + 250}(250) ack {a} "POST /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\nContent-Length: 90\\r\\n\\r\\n"
+0.0551 < . {a}:{a}(0) ack {c + 250}
+0.0552 > P. {c + 250}:{c + 340}(90) ack {a}
+0.0610 < P. {a}:{a + 60}(60) ack {c + 340} "HTTP/1.1 201 Created\\r\\nContent-Length: 0\\r\\n\\r\\n"
+0.0611 > . {c + 340}:{c + 340}(0) ack {a + 60}
+""", shift=0.2 * n)

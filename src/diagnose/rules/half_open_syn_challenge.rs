@@ -1,0 +1,53 @@
+//! A SYN on addresses and ports that the server still has in use.
+
+use super::super::challenge::challenge;
+use super::super::{Check, Facts, Hits, Rule, Severity};
+use crate::tcp::State;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "half-open-syn-challenge",
+    title: "The server still held an older connection on the same ports",
+    severity: Severity::Warning,
+    what: "The client asked for a new connection, and the server answered for an old one on the same addresses and ports, which \
+           nobody had closed. The client's reset ended that one, and its next SYN can be accepted.",
+    why: "The client's host was restarted, or a NAT before it gave the same port to somebody else, while the server knew nothing \
+          of the old connection's end. The answer is what RFC 5961 asks for.",
+    look_alikes: &[
+        ("time-wait-reuse-refused", "there the old connection had been closed by both"),
+        ("synack-not-accepted", "there a SYN-ACK comes, and it acknowledges the SYN"),
+    ],
+    next: &[
+        "Turn on keep-alive at the server, so that it finds out earlier that a client is gone.",
+        "If a NAT stands between: look for ports that it uses again too soon.",
+        "See that resets pass the firewalls; if they do not, connecting fails until the server gives the old connection up.",
+    ],
+    refs: &["RFC 5961 section 4", "RFC 9293 section 3.10.7.4", "google/gvisor#7619"],
+    sample: "half-open-syn",
+    twin: "time-wait-reuse-refused",
+    check: Check::Each(check),
+};
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    let Some(challenge) = challenge(facts).filter(|c| !matches!(c.state, State::TimeWait | State::Closed)) else {
+        return;
+    };
+    let first = &challenge.rounds[0];
+    let mut f = challenge.finding(&RULE, facts, "a connection that the other end still had open");
+    let old = facts.data_before(first.syn).unwrap_or_else(|| facts.timeline.rows[..first.syn].len() - 1);
+    let age = facts.between(old, first.syn);
+    f.figures.push(("idle", super::super::Figure::Seconds(age)));
+    f.against.push(facts.line(
+        format!("The old connection's last payload is {} older than the SYN.", super::super::facts::seconds(age)),
+        &[old, first.syn],
+    ));
+    f.application.push(facts.line(
+        format!(
+            "The {}'s program gets \"connection reset by peer\" (ECONNRESET) on the old connection; connect() takes a little \
+             longer.",
+            challenge.from.other().name()
+        ),
+        &[first.reset],
+    ));
+    hits.findings.push(f);
+}

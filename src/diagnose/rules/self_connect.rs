@@ -1,0 +1,38 @@
+//! A connection of a port with itself.
+
+use super::super::{Check, Facts, Finding, Hits, Rule, Severity};
+use crate::tcp::Certainty;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "self-connect",
+    title: "The client connected to itself",
+    severity: Severity::Problem,
+    what: "Both ends have the same address and the same port: the program is connected to itself, and reads back what it \
+           writes.",
+    why: "The program tried again and again to reach a local port on which nobody listened, a port from the range that the kernel \
+          gives to clients. At some point the kernel gave it that very port, and a SYN to oneself opens a connection \
+          (simultaneous open).",
+    look_alikes: &[("syn-refused", "what these attempts get as long as the ports differ")],
+    next: &[
+        "Start the service before its clients, or let it listen on a port outside net.ipv4.ip_local_port_range.",
+        "Let the client compare its own address with the peer's after connecting.",
+    ],
+    refs: &["RFC 9293 section 3.5", "tokio-rs/tokio#3405"],
+    sample: "self-connect",
+    twin: "connection-refused",
+    check: Check::Each(check),
+};
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    let ends = facts.timeline.flow.ends;
+    if ends.client != ends.server {
+        return;
+    }
+    let rows = if facts.syns.is_empty() { vec![0] } else { facts.syns.clone() };
+    let says = format!("{} is connected to itself.", ends.client);
+    let mut f = Finding::new(&RULE, facts, Certainty::Proven, &rows, says);
+    f.proof.push(facts.line("Source and destination are the same address and port.", &rows));
+    f.application.push(facts.line("connect() succeeds; the program reads its own words as the answer.", &[]));
+    hits.findings.push(f);
+}

@@ -1,0 +1,66 @@
+//! A connection that only the client knows of, because the server kept no state.
+
+use super::super::facts::{Facts, counts, seconds};
+use super::super::handshake::handshake;
+use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
+use crate::flow::Side;
+use crate::tcp::Certainty;
+use crate::wire::Flags;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "syn-cookie-lost-ack",
+    title: "The server kept no state, and the client's acknowledgement was lost",
+    severity: Severity::Warning,
+    what: "The handshake was complete for the client, but its last acknowledgement did not arrive, and the server did not repeat \
+           its SYN-ACK: it answers SYNs by cookies and keeps nothing. Until the client sent something, the server did not know \
+           of the connection.",
+    why: "A server under a flood of SYNs, or one that is told to, answers by SYN cookies. If the one acknowledgement is lost, \
+          nobody repeats anything. Protocols in which the server speaks first (SMTP, SSH, FTP, MySQL) then hang.",
+    look_alikes: &[
+        ("handshake-ack-lost", "there the SYN-ACK comes again"),
+        ("a slow server", "it has the connection and takes its time with the greeting; a capture at the server tells"),
+    ],
+    next: &[
+        "At the server: nstat -az TcpExtSyncookiesSent, and sysctl net.ipv4.tcp_syncookies (1: only under pressure, 2: always).",
+        "If cookies are sent without an attack: raise the backlog, so that they are not needed.",
+    ],
+    refs: &["RFC 4987 section 3.6"],
+    sample: "syn-cookie-lost-ack",
+    twin: "syn-answered-late",
+    check: Check::Each(check),
+};
+
+/// A SYN-ACK that has no answer is repeated after one second.
+const REPEAT_DUE: f64 = 1.5;
+
+fn check(facts: &Facts, hits: &mut Hits) {
+    let Some(h) = handshake(facts) else { return };
+    let (&[synack], Some(first), Some(taken)) = (&h.synacks[..], h.ack, h.taken) else { return };
+    let silence = facts.between(synack, first);
+    let row = facts.row(first);
+    // nothing at all of the client in between, and its first word opens the connection
+    let quiet = facts.timeline.rows[synack + 1..first].iter().all(|r| !counts(r));
+    let speaks = row.segment.len > 0 || row.segment.flags.has(Flags::FIN);
+    if silence < REPEAT_DUE || !quiet || !speaks || taken < first || h.was_reset(facts) {
+        return;
+    }
+    let says = format!(
+        "Nothing acknowledged the SYN-ACK for {}, and the server did not repeat it; the client's next frame opened the connection.",
+        seconds(silence)
+    );
+    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &[synack, first, taken], says);
+    f.side = Some(Side::Server);
+    f.figures.push(("stall", Figure::Seconds(silence)));
+    f.proof.push(
+        facts
+            .line("A server that waits for an acknowledgement repeats its SYN-ACK after one second.", &[synack, first]),
+    );
+    f.proof.push(
+        facts.line("The server takes the client's later frame, which carries the cookie's number.", &[first, taken]),
+    );
+    f.against.push(facts.line("If the capture lacks frames, the acknowledgement may simply not be in it.", &[]));
+    f.application
+        .push(facts.line("The client is connected; the server's program sees the connection only now.", &[first]));
+    hits.findings.push(f);
+}

@@ -1,0 +1,137 @@
+//! What rules about several connections ask of each: a few numbers that are kept when its timeline is dropped.
+
+use super::facts::{Facts, counts, has, is_reset};
+use crate::capture::{FrameNo, Nanos};
+use crate::flow::{Pair, Side};
+use crate::tcp::Mark;
+use crate::wire::{Flags, Options, PayloadKind, Seq};
+
+/// A pause before which data belongs to another exchange than what came before, where nothing else tells.
+const PAUSE: Nanos = 100_000_000;
+/// So many copies of a SYN are kept.
+const MAX_SYNS: usize = 16;
+
+/// The few numbers.
+#[derive(Debug, Clone, Default)]
+pub struct Small {
+    /// It is a later connection on the same ends as the one with this id.
+    pub after: Option<u32>,
+    /// The client's SYN and its copies, and when the first was sent.
+    pub syns: Vec<FrameNo>,
+    /// `TSval` of the first SYN, if it has timestamps.
+    pub syn_tsval: Option<u32>,
+    /// The server's SYN-ACK: its frame, its number, its options.
+    pub synack: Option<(FrameNo, Seq, Options)>,
+    /// The server's reset that answers the SYN.
+    pub refused: Option<FrameNo>,
+    /// Did the client acknowledge the SYN-ACK?
+    pub acknowledged: bool,
+    /// The highest `TSval` of the client's, with the time of its frame.
+    pub tsval: Option<(u32, Nanos)>,
+    /// The number after the last that each end sent.
+    pub next: Pair<Option<Seq>>,
+    /// The first FIN: its frame, its time, its sender.
+    pub fin: Option<(FrameNo, Nanos, Side)>,
+    /// When both ends' FINs had been seen.
+    pub closed: Option<Nanos>,
+    /// The first RST: its frame, its time, its sender; is it an abort by its form?
+    pub reset: Option<(FrameNo, Nanos, Side, bool)>,
+    /// Exchanges: the client's requests, as clear text or pauses tell.
+    pub requests: u32,
+    /// The longest pause after which a request was answered on this connection.
+    pub longest_pause: Option<Nanos>,
+    /// The time between keep-alive probes, or from the last byte to the first, and their sender.
+    pub keepalive: Option<(Nanos, Side)>,
+    /// The last hop count of each end's frames.
+    pub ttl: Pair<u8>,
+}
+
+/// Gathers them.
+pub fn small(facts: &Facts) -> Small {
+    let mut small = Small { after: facts.timeline.flow.after, ..Small::default() };
+    let mut fins: Pair<bool> = Pair::default();
+    for row in facts.timeline.rows.iter().filter(|r| counts(r)) {
+        let (from, segment) = (row.from, &row.segment);
+        let flags = segment.flags;
+        if is_reset(row) {
+            let abort = row.reset.is_some_and(|r| r.form == crate::tcp::ResetForm::Abort);
+            small.reset.get_or_insert((row.number(), segment.time, from, abort));
+            if row.reset.is_some_and(|r| r.form == crate::tcp::ResetForm::Refused) {
+                small.refused.get_or_insert(row.number());
+            }
+            continue;
+        }
+        small.ttl[from] = segment.ttl;
+        if flags.has(Flags::SYN) {
+            syn(&mut small, row);
+        } else if from == Side::Client && small.synack.is_some() && flags.has(Flags::ACK) {
+            small.acknowledged = true;
+        }
+        if from == Side::Client && segment.options.has(Options::TIMESTAMPS) {
+            let newer = small.tsval.is_none_or(|(seen, _)| segment.tsval.wrapping_sub(seen) as i32 > 0);
+            if newer {
+                small.tsval = Some((segment.tsval, segment.time));
+            }
+        }
+        let end = segment.end();
+        small.next[from] = Some(small.next[from].filter(|next| next.after(end)).unwrap_or(end));
+        if flags.has(Flags::FIN) {
+            small.fin.get_or_insert((row.number(), segment.time, from));
+            fins[from] = true;
+            if fins.client && fins.server {
+                small.closed.get_or_insert(segment.time);
+            }
+        }
+    }
+    exchanges(facts, &mut small);
+    small.keepalive = keepalive(facts);
+    small
+}
+
+fn syn(small: &mut Small, row: &crate::tcp::Row) {
+    let segment = &row.segment;
+    if segment.flags.has(Flags::ACK) {
+        small.synack.get_or_insert((row.number(), segment.seq, segment.options));
+    } else if small.syns.len() < MAX_SYNS && small.synack.is_none() {
+        if small.syns.is_empty() && segment.options.has(Options::TIMESTAMPS) {
+            small.syn_tsval = Some(segment.tsval);
+        }
+        small.syns.push(row.number());
+    }
+}
+
+/// Counts requests: clear text tells them; else data of the client that follows data of the server.
+fn exchanges(facts: &Facts, small: &mut Small) {
+    let mut last: Option<usize> = None;
+    for (place, &i) in facts.data.iter().enumerate() {
+        let row = facts.row(i);
+        let before = last.replace(i);
+        if row.from != Side::Client {
+            continue;
+        }
+        let turn = before.is_none_or(|b| facts.row(b).from == Side::Server);
+        let begins = if facts.clear_http { matches!(row.segment.payload, PayloadKind::HttpRequest(_)) } else { turn };
+        if !begins {
+            continue;
+        }
+        small.requests += 1;
+        let Some(pause) = before.map(|b| facts.time(i) - facts.time(b)).filter(|p| *p >= PAUSE) else { continue };
+        let answered = facts.data[place..].iter().any(|&j| facts.row(j).from == Side::Server);
+        if answered && small.longest_pause.is_none_or(|longest| pause > longest) {
+            small.longest_pause = Some(pause);
+        }
+    }
+}
+
+fn keepalive(facts: &Facts) -> Option<(Nanos, Side)> {
+    let rows = &facts.timeline.rows;
+    let probe = rows.iter().position(|r| counts(r) && has(r, Mark::KeepAlive))?;
+    let from = rows[probe].from;
+    let next = rows[probe + 1..].iter().find(|r| r.from == from && counts(r) && has(r, Mark::KeepAlive));
+    let before = facts.data_before(probe).map(|i| facts.time(i));
+    let period = match next {
+        Some(next) => next.segment.time - rows[probe].segment.time,
+        None => rows[probe].segment.time - before?,
+    };
+    Some((period, from))
+}
