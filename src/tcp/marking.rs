@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::reach::Reach;
 use super::reading::Reading;
 use super::{Mark, Marked, Row};
 use crate::capture::{FrameNo, Nanos};
@@ -19,9 +20,12 @@ struct Sent {
     /// The number after its highest byte, and when that was sent.
     next: Option<i64>,
     next_time: Nanos,
-    /// Its last acknowledgement number and window (as in the header).
+    /// How far its bytes have come without a hole.
+    reach: Reach,
+    /// Its last acknowledgement number and window (as in the header), and the window in bytes.
     ack: Option<i64>,
     window: u16,
+    room: Option<u32>,
     duplicate_acks: u32,
     last_duplicate: Nanos,
     /// The frame of its last segment, if that was a keep-alive or a window probe.
@@ -85,9 +89,13 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     }
     // forward: what this segment carries
     if s.len <= 1 && !closing && r.seq == next - 1 && own.next.is_some() {
-        let mark = if peer.ack.is_some() && peer.window == 0 { Mark::ZeroWindowProbe } else { Mark::KeepAlive };
-        add(mark, None);
-        probe = Some((mark, r.number()));
+        let closed = peer.ack.is_some() && peer.window == 0;
+        let mark = if closed { Mark::ZeroWindowProbe } else { Mark::KeepAlive };
+        // what acknowledges something new is no probe
+        if !closed || r.ack == own.ack {
+            add(mark, None);
+            probe = Some((mark, r.number()));
+        }
     } else if s.len == 1 && r.seq == next && peer.ack.is_some() && peer.window == 0 {
         add(Mark::ZeroWindowProbe, None);
         probe = Some((Mark::ZeroWindowProbe, r.number()));
@@ -97,6 +105,10 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     } else if r.seq > next && !flags.has(Flags::SYN) {
         add(Mark::LostSegment, None);
     }
+    let limit = peer.ack.zip(peer.room).map(|(ack, room)| ack + i64::from(room));
+    if s.len > 0 && !closing && limit == Some(r.end()) && probe.is_none() {
+        add(Mark::WindowFull, None);
+    }
     if s.window == 0 && !closing {
         add(Mark::ZeroWindow, None);
     }
@@ -105,10 +117,12 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     if let Some(ack) = r.ack.filter(|_| flags.has(Flags::SYN)) {
         own.ack = Some(ack);
         own.window = s.window;
+        own.room = r.window;
     } else if let Some(ack) = r.ack {
-        if peer.next.is_some_and(|n| ack > n) {
+        if peer.reach.whole().is_some_and(|whole| ack > whole) {
             add(Mark::AckLostSegment, None);
-            peer.next = Some(ack);
+            peer.next = peer.next.max(Some(ack));
+            peer.reach.skip_to(ack);
         }
         if s.len == 0 && !closing && probe.is_none() && own.ack == Some(ack) && r.seq == next {
             let answered = peer.probe.filter(|_| s.window == own.window);
@@ -132,6 +146,7 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
         }
         own.ack = own.ack.max(Some(ack));
         own.window = s.window;
+        own.room = r.window;
     }
     own.challenged = None;
     if flags.has(Flags::SYN) && !flags.has(Flags::ACK) && peer.ack.is_some() {
@@ -140,7 +155,10 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     if s.span() > 0 {
         own.frames.entry(r.seq).or_insert(r.number());
     }
-    if r.end() > next || own.next.is_none() {
+    own.reach.add(r.seq, r.end());
+    // a byte that probes a closed window is sent again with what follows it
+    let probed = matches!(probe, Some((Mark::ZeroWindowProbe, _)));
+    if (r.end() > next && !probed) || own.next.is_none() {
         own.next = Some(r.end());
         own.next_time = s.time;
     }

@@ -10,6 +10,7 @@ mod moves;
 mod numbers;
 mod orphan;
 mod outcome;
+mod reach;
 mod reading;
 mod receipts;
 mod reset;

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::Row;
 use super::both_ends::Passage;
 use super::identification::{self, Step};
+use super::reach::Reach;
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
@@ -195,8 +196,7 @@ fn unseen(rows: &[Row], counts: &[bool], steps: &[Step]) -> Vec<bool> {
 /// its receiver cannot tell, but not for what it acknowledges.
 fn known(rows: &[Row], counts: &[bool]) -> Vec<Pair<Known>> {
     let mut known: Pair<Known> = Pair::default();
-    // parts beyond a hole, by their beginning
-    let mut parts: Pair<std::collections::BTreeMap<i64, i64>> = Pair::default();
+    let mut reach: Pair<Reach> = Pair::default();
     let mut out = Vec::with_capacity(rows.len());
     for (r, counts) in rows.iter().zip(counts) {
         let (end, is_rst) = (&mut known[r.from], r.segment.flags.has(Flags::RST));
@@ -207,17 +207,9 @@ fn known(rows: &[Row], counts: &[bool]) -> Vec<Pair<Known>> {
             if r.segment.span() > 0 {
                 end.highest = end.highest.max(Some(r.end()));
             }
-            let reach = end.reach.get_or_insert(r.seq);
-            let parts = &mut parts[r.from];
-            let part = parts.entry(r.seq).or_insert(r.end());
-            *part = (*part).max(r.end());
-            while let Some((&from, &to)) = parts.first_key_value() {
-                if from > *reach {
-                    break;
-                }
-                *reach = (*reach).max(to);
-                parts.pop_first();
-            }
+            let reach = &mut reach[r.from];
+            reach.add(r.seq, r.end());
+            end.reach = reach.whole();
         }
         out.push(known);
     }
