@@ -129,7 +129,7 @@ fn frame(number: u32, text: &str) -> (Segment, Rare) {
         payload: if len > 0 { PayloadKind::Other } else { PayloadKind::None },
         window: if flags.has(Flags::RST) && !flags.has(Flags::ACK) { 0 } else { 500 },
         flags,
-        ip_id: u16::from(!flags.any(Flags::SYN | Flags::RST)),
+        ip_id: u16::from(!flags.has(Flags::SYN | Flags::ACK) && !flags.has(Flags::RST)),
         ttl: 64,
         options: Options::default(),
     };

@@ -175,9 +175,12 @@ fn accepts(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happening) ->
 fn answers_wrong_ack(rows: &[Row], state: State, rst: usize) -> bool {
     let Some(reset) = rows[rst].reset else { return false };
     let answered = reset.answers.and_then(|n| place(rows, n));
-    state == State::SynSent
-        && reset.form == ResetForm::Reply
-        && answered.is_some_and(|row| !rows[row].segment.flags.has(Flags::SYN))
+    let syn = rows[..rst].iter().rev().find(|r| r.from == rows[rst].from && r.segment.flags.has(Flags::SYN));
+    let fits = |row: usize| {
+        let covers = syn.zip(rows[row].ack).is_some_and(|(syn, ack)| syn.seq < ack && ack <= syn.end());
+        rows[row].segment.flags.has(Flags::SYN) && covers
+    };
+    state == State::SynSent && reset.form == ResetForm::Reply && answered.is_some_and(|row| !fits(row))
 }
 
 /// Is the RST acceptable (RFC 9293 §3.10.7.4, RFC 5961 §3.2, and `tcp_reset_check()` of Linux)?

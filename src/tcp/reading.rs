@@ -173,7 +173,8 @@ fn unseen(rows: &[Row], counts: &[bool], steps: &[Step]) -> Vec<bool> {
         .zip(counts)
         .zip(steps)
         .map(|((r, counts), step)| {
-            if !counts || r.segment.flags.has(Flags::RST) {
+            if !counts || r.segment.flags.any(Flags::RST | Flags::SYN) {
+                next[r.from] = next[r.from].max(Some(r.end()).filter(|_| *counts && !r.segment.flags.has(Flags::RST)));
                 return false;
             }
             let (spans, from) = (r.segment.span() > 0, r.from);

@@ -251,8 +251,10 @@ impl End<'_> {
         if let Some(at) = self.arrival(&synacks, |r| self.is_live(r), |r| self.flags(r).has(Flags::SYN)) {
             out.push(self.received(Event::ReceivedSynAck, Order::Syn, at));
         }
-        match own_synack {
-            Some(synack) => self.last_ack(synack, out),
+        // in a split handshake this end answers a SYN by a SYN of its own
+        let split = own_syn.filter(|_| self.peers().any(|r| self.is_syn(r)));
+        match own_synack.or(split) {
+            Some(opening) => self.last_ack(opening, out),
             None => self.unseen_handshake(out),
         }
     }
