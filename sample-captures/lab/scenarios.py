@@ -525,7 +525,7 @@ def idle_firewall_reset(lab):
 @scenario()
 def zero_window_stall(lab):
     """The client sends 400 kB; the server's program does not read for 3 s, so its window closes and the client waits.
-    Then it reads everything."""
+    Then it reads everything, and answers."""
     listener = lab.listen()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
     client = lab.connect()
@@ -540,6 +540,8 @@ def zero_window_stall(lab):
         left -= len(server.recv(65536))
     lab.saw("server", "everything is read")
     sending.join(10)
+    lab.write("server", server, ANSWER)
+    lab.read("client", client)
     lab.end("client", client)
     lab.read("server", server)
     lab.end("server", server)

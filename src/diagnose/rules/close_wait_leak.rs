@@ -18,7 +18,10 @@ pub static RULE: Rule = Rule {
     why: "The program does not notice the end of file, or forgets to close: a response body that is not closed, a connection that \
           fell out of its pool. Each one holds a file descriptor.",
     look_alikes: &[
-        ("the end of the capture", "a close that comes a moment later is not in it: the age tells"),
+        (
+            "the end of the capture",
+            "a close that comes a moment later is not in it: after 60 s without one it is unlikely",
+        ),
         ("a half-close by design", "there the end in CLOSE_WAIT still sends data"),
         ("half-closed-reuse", "there it sends a request at last"),
     ],
@@ -34,6 +37,8 @@ pub static RULE: Rule = Rule {
 
 /// An end that has not closed after this long probably never will.
 const LONG: Nanos = 60_000_000_000;
+/// A younger one may still be closed in the next moment.
+const BRIEF: Nanos = 1_000_000_000;
 /// Longer than any client pool keeps an unused connection by default: whoever has not closed by now has forgotten it.
 const LEAKED: Nanos = 600_000_000_000;
 /// So many alike are more than chance.
@@ -64,9 +69,11 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
     }
     let mut found = Vec::new();
     for (end, all) in &open {
-        let old: Vec<_> = all.iter().filter(|(_, u)| u.lasted >= LONG).collect();
-        if !old.is_empty() {
-            found.extend(old.iter().map(|(s, u)| finding(s, *u, old.len(), true)));
+        if all.iter().any(|(_, u)| u.lasted >= LONG) {
+            // where one was forgotten, the younger ones of the same end are on their way there
+            let alike: Vec<_> =
+                all.iter().filter(|(_, u)| u.lasted >= LONG || u.lasted >= BRIEF && ignored(u)).collect();
+            found.extend(alike.iter().map(|(s, u)| finding(s, *u, alike.len(), u.lasted >= LONG)));
         } else if all.len() >= MANY && !closes.contains_key(end) && all.iter().all(|(_, u)| ignored(u)) {
             found.extend(all.iter().map(|(s, u)| finding(s, *u, all.len(), false)));
         }
@@ -85,7 +92,7 @@ fn finding(s: &Summary, u: Unclosed, alike: usize, old: bool) -> Finding {
     let lasted = u.lasted as f64 / 1e9;
     let age = seconds(lasted);
     let others =
-        if alike > 1 { format!(", as have {} other connections of this end", alike - 1) } else { String::new() };
+        if alike > 1 { format!(", as have {} more connections of this end", alike - 1) } else { String::new() };
     let says =
         format!("The {closer} closed, and the {side} has not closed in {age}, until the end of the capture{others}.");
     let evidence: Vec<FrameNo> = [u.fin].into_iter().chain(u.acknowledged.map(|(frame, _)| frame)).collect();
