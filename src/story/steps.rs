@@ -161,7 +161,7 @@ fn open(timeline: &Timeline, after: usize) -> String {
 /// A connection that is over at both ends: how sure is that?
 fn over(timeline: &Timeline) -> String {
     let mut last = timeline.changes.iter().rev().filter(|c| c.to == State::Closed);
-    match last.find(|c| c.certainty != Certainty::Proven) {
+    match last.find(|c| c.on.is_received() && c.certainty != Certainty::Proven) {
         Some(change) => format!(
             "the connection is over; that the {} got frame {} is likely, nothing later shows it",
             change.side.name(),

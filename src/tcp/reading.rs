@@ -41,6 +41,8 @@ pub(super) struct Reading {
     pub unseen: Vec<bool>,
     /// What both ends have said up to and with the row.
     pub known: Vec<Pair<Known>>,
+    /// Does its identification carry on its sender's count?
+    pub vouched: Vec<bool>,
     /// Did it never reach the other end, as a capture there shows?
     pub lost: Vec<bool>,
     /// Frames that were answered by an RST, so that their receiver did not take them.
@@ -75,6 +77,7 @@ impl Reading {
         Reading {
             known: known(rows, &counts),
             overtaken: steps.iter().map(|step| *step == Step::Back).collect(),
+            vouched: steps.iter().map(|step| *step == Step::Next).collect(),
             unseen: unseen(rows, &counts, &steps),
             lost: passages.iter().map(|passage| *passage == Passage::Lost).collect(),
             answered: rows.iter().filter_map(|r| r.reset?.answers).collect(),

@@ -372,11 +372,9 @@ impl End<'_> {
 
     /// RSTs that this end sent or was sent, and ICMP errors about its SYN.
     fn resets_and_errors(&self, out: &mut Vec<Happening>) {
-        // of an end that says nothing else, midstream, an RST may be anybody's
-        let opening = self.rows.first().is_some_and(|r| r.segment.flags.has(Flags::SYN));
-        let known = opening || self.own().any(|r| !self.flags(r).has(Flags::RST));
+        // an RST may be anybody's, a box's on the path, unless it carries on its sender's count of packets
         for row in self.own().filter(|r| self.flags(*r).has(Flags::RST)) {
-            out.push(Happening { certain: known.then_some(row), ..self.sent(Event::SentRst, row) });
+            out.push(Happening { certain: self.reading.vouched[row].then_some(row), ..self.sent(Event::SentRst, row) });
         }
         let time = |row: usize| self.rows[row].segment.time;
         for (i, r) in self.rows.iter().enumerate().filter(|(_, r)| r.from != self.side) {
@@ -405,11 +403,10 @@ impl End<'_> {
                 }
             }
             if !lives_on {
-                let proof = self
-                    .reading
-                    .later(self.side, row)
-                    .find(|r| self.flags(*r).has(Flags::RST) && !self.flags(*r).has(Flags::ACK));
-                let at = Arrival { row, order_before: false, cause: i, certain: proof, proof };
+                // an answer without a socket shows it, as far as an RST shows anything
+                let bare = |r: &usize| self.flags(*r).has(Flags::RST) && !self.flags(*r).has(Flags::ACK);
+                let proof = self.reading.later(self.side, row).find(bare);
+                let at = Arrival { row, order_before: false, cause: i, certain: None, proof };
                 out.push(self.received(Event::ReceivedRst, Order::Rst, at));
             }
         }

@@ -156,6 +156,11 @@ pub enum Event {
 }
 
 impl Event {
+    /// Does it come from the other end, or from the network?
+    pub fn is_received(self) -> bool {
+        !matches!(self, Event::SentSyn | Event::SentSynAck | Event::SentFin | Event::SentRst)
+    }
+
     /// Its words, as in JSON's `on`: `received ACK of FIN`.
     pub fn words(self) -> &'static str {
         match self {
