@@ -1,7 +1,7 @@
 //! How a connection began and ended, its history in letters, and where it was captured.
 
 use super::reading::Reading;
-use super::{Event, Fate, Opening, Outcome, Row, State, StateChange, Vantage};
+use super::{Event, Fate, Mark, Opening, Outcome, Row, State, StateChange, Vantage};
 use crate::capture::Nanos;
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
@@ -81,38 +81,43 @@ fn closed_by(changes: &[StateChange], client: Option<usize>, server: Option<usiz
     }
 }
 
-/// The history in Zeek's letters, capital for the client: S SYN, H SYN-ACK, A bare ACK, D data, F FIN, R RST,
-/// T retransmitted data, W zero window, each once a direction.
+/// The history in Zeek's letters, capital for the client: S SYN, H SYN-ACK, A bare ACK, D data, F FIN, R RST, each once a
+/// direction; T retransmitted data and W zero window again at the 10th, the 100th, … A `^` in front: the first frame is
+/// the server's.
 pub(super) fn history(rows: &[Row]) -> String {
     let mut out = String::new();
+    if rows.iter().find(|r| !r.segment.is_icmp()).is_some_and(|r| r.from == Side::Server) {
+        out.push('^');
+    }
+    let mut counts: Pair<[u32; 2]> = Pair::default();
     for r in rows {
         let flags = r.segment.flags;
         if flags.any(Flags::ICMP | Flags::DUPLICATE) {
             continue;
         }
-        let mut add = |letter: char| {
-            let letter = if r.from == Side::Client { letter } else { letter.to_ascii_lowercase() };
+        let (syn, fin, rst) = (flags.has(Flags::SYN), flags.has(Flags::FIN), flags.has(Flags::RST));
+        let data = r.segment.len > 0;
+        let again = |m: &super::Marked| {
+            matches!(m.mark, Mark::Retransmission | Mark::FastRetransmission | Mark::SpuriousRetransmission)
+        };
+        let mut letters = Vec::new();
+        letters.extend(syn.then(|| if flags.has(Flags::ACK) { 'H' } else { 'S' }));
+        letters.extend(data.then_some('D'));
+        letters.extend((!data && flags.has(Flags::ACK) && !syn && !fin && !rst).then_some('A'));
+        letters.extend(fin.then_some('F'));
+        letters.extend(rst.then_some('R'));
+        let case = |letter: char| if r.from == Side::Client { letter } else { letter.to_ascii_lowercase() };
+        for letter in letters.into_iter().map(case) {
             if !out.contains(letter) {
                 out.push(letter);
             }
-        };
-        let (syn, fin, rst) = (flags.has(Flags::SYN), flags.has(Flags::FIN), flags.has(Flags::RST));
-        if syn {
-            add(if flags.has(Flags::ACK) { 'H' } else { 'S' });
         }
-        if r.segment.len > 0 {
-            add('D');
-        } else if flags.has(Flags::ACK) && !syn && !fin && !rst {
-            add('A');
-        }
-        if fin {
-            add('F');
-        }
-        if rst {
-            add('R');
-        }
-        if r.segment.window == 0 && !rst && !syn {
-            add('W');
+        let repeated = [(data && r.marks.iter().any(again), 'T'), (r.segment.window == 0 && !rst && !syn, 'W')];
+        for ((happened, letter), count) in repeated.into_iter().zip(&mut counts[r.from]) {
+            *count += u32::from(happened);
+            if happened && 10_u32.pow(count.ilog10()) == *count {
+                out.push(case(letter));
+            }
         }
     }
     out
