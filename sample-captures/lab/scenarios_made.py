@@ -87,6 +87,67 @@ def time_wait_assassination(s):
 """)
 
 
+@made
+def reload(s):
+    """nginx is reloaded at 20 s and closes its idle connections at once, though they were idle for different times; one
+    client's request is on its way just then and is lost."""
+    for n in range(5):
+        name = str(n)
+        s.connection(name, client=f"192.0.2.{10 + n}:40000")
+        s.frames_of(EXCHANGE, shift=3.0 * n, name=name)
+        t = 20 + n * 0.0005
+        s.frames_of(f"{t} < F. 201:201(0) ack 101", name=name)
+        if n == 3:
+            s.frames_of(f"""
+{t + 0.001} > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+{t + 0.006} < R 201:201(0)
+""", name=name)
+        else:
+            s.frames_of(f"""
+{t + 0.0051} > . 101:101(0) ack 202
+{t + 0.0060} > F. 101:101(0) ack 202
+{t + 0.0110} < . 202:202(0) ack 102
+""", name=name)
+
+
+@made
+def request_limit(s):
+    """A server with a limit of 12 requests on a connection: it closes right after the twelfth response, on each of three
+    connections. The clients have heard the announcement and open new ones. Harmless."""
+    for n in range(3):
+        name, shift = str(n), 2.0 * n
+        s.connection(name, client=f"192.0.2.10:{40000 + n}")
+        s.frames_of(OPEN, shift=shift, name=name)
+        for r in range(12):
+            c, a, t = 1 + 100 * r, 1 + 200 * r, 0.01 + 0.1 * r + shift
+            last = "close" if r == 11 else "keep-alive"
+            s.frames_of(f"""
+{t} > P. {c}:{c + 100}(100) ack {a} "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+{t + 0.006} < P. {a}:{a + 200}(200) ack {c + 100} "HTTP/1.1 200 OK\\r\\nConnection: {last}\\r\\n\\r\\n"
+{t + 0.0061} > . {c + 100}:{c + 100}(0) ack {a + 200}
+""", name=name)
+        t = 1.117 + shift
+        s.frames_of(f"""
+{t} < F. 2401:2401(0) ack 1201
+{t + 0.0051} > F. 1201:1201(0) ack 2402
+{t + 0.0101} < . 2402:2402(0) ack 1202
+""", name=name)
+
+
+@made
+def time_wait_exhaustion(s):
+    """A client with 12 ports to choose from (net.ipv4.ip_local_port_range) makes a connection for each request and closes
+    it. After 12 of them it must wait for TIME_WAIT: each port comes back just 60 s later."""
+    for n in range(20):
+        name = str(n)
+        s.connection(name, client=f"192.0.2.10:{40000 + n % 12}")
+        s.frames_of(EXCHANGE + """
+0.0130 > F. 101:101(0) ack 201
+0.0180 < F. 201:201(0) ack 102
+0.0181 > . 102:102(0) ack 202
+""", shift=n * 0.1 if n < 12 else 60.2 + (n - 12) * 0.1, name=name)
+
+
 # Opening
 
 @made
@@ -223,6 +284,36 @@ def paws_syn_drop(s):
 6.0000 [second] > S 0:0(0) mss 1460 ts 123034
 10.0000 [second] > S 0:0(0) mss 1460 ts 127034
 """)
+
+
+@made
+def syn_flood(s):
+    """Captured at the server: within a second, SYNs from 60 addresses. The server answers each by a SYN cookie, and
+    nothing ever follows."""
+    for n in range(60):
+        name = str(n)
+        s.connection(name, client=f"198.51.100.{1 + n}:{2000 + 7 * n}")
+        s.frames_of("""
+0.0000 > S 0:0(0) win 512
+0.0001 < S. 0:0(0) ack 1 mss 1460
+""", shift=n * 0.015, name=name)
+
+
+@made
+def snat_port_race(s):
+    """Captured at a container. It opens its connections two at a time, through a NAT that now and then gives both the same
+    port and drops one of the two SYNs; the repetition, a second later, passes."""
+    for n in range(30):
+        name, lost = str(n), n in (7, 15, 23)
+        s.connection(name, client=f"192.0.2.10:{40000 + n}")
+        shift = (n // 2) * 0.7 + (n % 2) * 0.0004
+        if lost:
+            s.frames_of("0.000 > S 0:0(0) mss 1460 sackok wscale 7", shift=shift, name=name)
+        s.frames_of(EXCHANGE + """
+0.0130 > F. 101:101(0) ack 201
+0.0180 < F. 201:201(0) ack 102
+0.0181 > . 102:102(0) ack 202
+""", shift=shift + (1.02 if lost else 0), name=name)
 
 
 # The middle

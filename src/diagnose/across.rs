@@ -31,7 +31,11 @@ pub fn complete(summaries: &mut [Summary]) {
 }
 
 /// Kinds that need several connections to be seen, and the kinds of single connections that they explain.
-const EXPLAINS: &[(&str, &[&str])] = &[("paws-syn-drop", &["syn-no-answer"])];
+const EXPLAINS: &[(&str, &[&str])] = &[
+    ("paws-syn-drop", &["syn-no-answer"]),
+    ("snat-port-race", &["handshake-retransmitted"]),
+    ("syn-flood-or-backlog", &["syn-no-answer", "synack-not-accepted", "probe-half-open"]),
+];
 
 /// One cause, one finding: what all connections together explain is not said again of each.
 fn said_better(summaries: &mut [Summary]) {
@@ -165,4 +169,11 @@ fn allowed(method: Option<Method>) -> String {
         }
         None => String::new(),
     }
+}
+
+/// Was a request lost on it since its server had closed?
+pub fn lost_a_request(s: &Summary) -> bool {
+    const KINDS: [&str; 4] =
+        ["half-closed-reuse", "close-race-crossing", "unannounced-close-reuse", "late-data-to-lingering-close"];
+    s.lost_request.is_some() || s.findings.iter().any(|f| KINDS.contains(&f.rule.id))
 }

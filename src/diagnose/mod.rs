@@ -10,6 +10,7 @@ mod handshake;
 mod late;
 mod rules;
 mod run;
+mod servers;
 mod small;
 #[cfg(test)]
 mod testing;
@@ -19,6 +20,7 @@ mod unanswered;
 pub use facts::Facts;
 pub use rules::RULES;
 pub use run::{details, judge, run};
+pub use servers::{Server, Timer, Zone, servers};
 pub use small::Small;
 pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching};
 

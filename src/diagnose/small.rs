@@ -22,6 +22,10 @@ pub struct Small {
     pub syn_tsval: Option<u32>,
     /// The server's SYN-ACK: its frame, its number, its options.
     pub synack: Option<(FrameNo, Seq, Options)>,
+    /// From the first SYN to the SYN-ACK.
+    pub synack_after: Option<Nanos>,
+    /// Payload that was sent again.
+    pub resent: u32,
     /// The server's reset that answers the SYN.
     pub refused: Option<FrameNo>,
     /// Did the client acknowledge the SYN-ACK?
@@ -62,8 +66,10 @@ pub fn small(facts: &Facts) -> Small {
             continue;
         }
         small.ttl[from] = segment.ttl;
+        let again = has(row, Mark::Retransmission) || has(row, Mark::FastRetransmission);
+        small.resent += u32::from(again && segment.len > 0);
         if flags.has(Flags::SYN) {
-            syn(&mut small, row);
+            syn(&mut small, row, facts);
         } else if from == Side::Client && small.synack.is_some() && flags.has(Flags::ACK) {
             small.acknowledged = true;
         }
@@ -88,9 +94,12 @@ pub fn small(facts: &Facts) -> Small {
     small
 }
 
-fn syn(small: &mut Small, row: &crate::tcp::Row) {
+fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
     let segment = &row.segment;
     if segment.flags.has(Flags::ACK) {
+        if small.synack.is_none() && !small.syns.is_empty() {
+            small.synack_after = facts.syns.first().map(|&first| segment.time - facts.time(first));
+        }
         small.synack.get_or_insert((row.number(), segment.seq, segment.options));
     } else if small.syns.len() < MAX_SYNS && small.synack.is_none() {
         if small.syns.is_empty() && segment.options.has(Options::TIMESTAMPS) {

@@ -2,11 +2,13 @@
 
 mod accept_queue_overflow;
 mod client_gave_up;
+mod close_at_request_limit;
 mod close_race_crossing;
 mod close_wait_leak;
 mod close_with_unread_data;
 mod conntrack_invalid_rst;
 mod defer_accept_stall;
+mod drain_or_reload_close;
 mod fin_retransmitted;
 mod half_close_taken_as_abort;
 mod half_closed_reuse;
@@ -30,14 +32,17 @@ mod reset_after_close;
 mod reset_unexplained;
 mod self_connect;
 mod simultaneous_close;
+mod snat_port_race;
 mod spoofed_rst;
 mod syn_cookie_lost_ack;
+mod syn_flood_or_backlog;
 mod syn_no_answer;
 mod syn_refused;
 mod synack_not_accepted;
 mod synproxy_blackhole;
 mod tail_loss_rto;
 mod time_wait_assassination;
+mod time_wait_exhaustion;
 mod time_wait_reuse_accepted;
 mod time_wait_reuse_refused;
 mod tls_close_notify_reply_rst;
@@ -55,6 +60,8 @@ pub static RULES: &[&Rule] = &[
     &half_closed_reuse::RULE,
     &close_race_crossing::RULE,
     &unannounced_close_reuse::RULE,
+    &close_at_request_limit::RULE,
+    &drain_or_reload_close::RULE,
     &middlebox_idle_drop_silent::RULE,
     &middlebox_idle_rst_on_use::RULE,
     &keepalive_answered_by_rst::RULE,
@@ -73,12 +80,15 @@ pub static RULES: &[&Rule] = &[
     &client_gave_up::RULE,
     &simultaneous_close::RULE,
     &fin_retransmitted::RULE,
+    &time_wait_exhaustion::RULE,
     &time_wait_assassination::RULE,
     &syn_no_answer::RULE,
     &syn_refused::RULE,
     &handshake_retransmitted::RULE,
+    &snat_port_race::RULE,
     &handshake_ack_lost::RULE,
     &accept_queue_overflow::RULE,
+    &syn_flood_or_backlog::RULE,
     &syn_cookie_lost_ack::RULE,
     &defer_accept_stall::RULE,
     &paws_syn_drop::RULE,

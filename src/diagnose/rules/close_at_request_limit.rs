@@ -1,0 +1,81 @@
+//! A server that closes after a number of requests.
+
+use std::collections::HashMap;
+
+use super::super::across::lost_a_request;
+use super::super::facts::count;
+use super::super::{Check, Figure, Finding, Hits, Line, Rule, Severity, Summary};
+use crate::capture::Nanos;
+use crate::flow::{Endpoint, Side};
+use crate::tcp::Certainty;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    id: "close-at-request-limit",
+    title: "The server closes after a number of requests",
+    severity: Severity::Warning,
+    what: "Several connections were closed by the server right after a response, and always after the same number of requests: a \
+           limit, not an idle timeout. A client that did not notice the announcement loses its next request.",
+    why: "Servers limit the requests on one connection, so that memory is freed and load is spread (nginx: keepalive_requests; \
+          gunicorn: --max-requests ends the whole worker).",
+    look_alikes: &[
+        ("unannounced-close-reuse", "there the number of requests is not the same"),
+        ("half-closed-reuse", "there the connection had been idle"),
+    ],
+    next: &[
+        "If requests are lost: let the client honour `Connection: close` in the last response.",
+        "Raise the limit (nginx: keepalive_requests) if connections are opened too often.",
+    ],
+    refs: &["RFC 9112 section 9.6", "nginx documentation: keepalive_requests"],
+    sample: "request-limit",
+    twin: "close-by-server",
+    check: Check::All(check),
+};
+
+/// So many connections must agree.
+const AGREE: usize = 3;
+/// A limit is not smaller; what is smaller is how the clients use their connections.
+const LEAST: u32 = 10;
+/// The close follows the last response at once.
+const AT_ONCE: Nanos = 1_000_000_000;
+
+fn check(summaries: &[Summary], hits: &mut Hits) {
+    let mut servers: HashMap<Endpoint, Vec<&Summary>> = HashMap::new();
+    for s in summaries {
+        if s.idle_before_fin.is_some_and(|(idle, by)| by == Side::Server && idle < AT_ONCE) {
+            servers.entry(s.ends.server).or_default().push(s);
+        }
+    }
+    let mut found = Vec::new();
+    for closed in servers.values() {
+        let mut numbers: HashMap<u32, usize> = HashMap::new();
+        for s in closed {
+            *numbers.entry(s.small.requests).or_default() += 1;
+        }
+        let Some((&limit, &alike)) = numbers.iter().max_by_key(|(n, alike)| (**alike, **n)) else { continue };
+        if limit < LEAST || alike < AGREE || alike * 5 < closed.len() * 4 {
+            continue;
+        }
+        found.extend(closed.iter().filter(|s| s.small.requests == limit).filter_map(|s| finding(s, limit, alike)));
+    }
+    found.sort_by_key(|f| f.connection);
+    hits.findings.extend(found);
+}
+
+fn finding(s: &Summary, limit: u32, alike: usize) -> Option<Finding> {
+    let (frame, ..) = s.small.fin?;
+    let says = format!(
+        "The server closed right after request number {limit}, as on {} in this capture.",
+        count(alike as u64 - 1, "other connection", "other connections")
+    );
+    let mut f = Finding::on(&RULE, s.id, Certainty::Inferred, vec![frame], says);
+    if !lost_a_request(s) {
+        f.severity = Severity::Note;
+    }
+    f.side = Some(Side::Server);
+    f.figures.push(("request_count", Figure::Count(u64::from(limit))));
+    let says =
+        "Whether the last response announced it (`Connection: close`) tells who is at fault if a request was lost.";
+    f.against.push(Line { about: String::new(), says: says.into(), frames: vec![frame] });
+    Some(f)
+}
