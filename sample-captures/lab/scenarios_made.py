@@ -389,3 +389,247 @@ def nagle_delayed_ack(s):
 0.0610 < P. {a}:{a + 60}(60) ack {c + 340} "HTTP/1.1 201 Created\\r\\nContent-Length: 0\\r\\n\\r\\n"
 0.0611 > . {c + 340}:{c + 340}(0) ack {a + 60}
 """, shift=0.2 * n)
+
+
+@made
+def sack_seq_mismatch(s):
+    """A firewall moves the sequence numbers of a connection and forgets those in the SACK option: the client's blocks lie
+    far beside what the server sent, and a lost segment is repaired only by the server's timer."""
+    s.frames_of(OPEN + """
+0.006 > P. 1:101(100) ack 1 "GET /image HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.012 < . 1:1449(1448) ack 101 "HTTP/1.1 200 OK\\r\\nContent-Length: 9000\\r\\n\\r\\n"
+0.0122 < . 2897:4345(1448) ack 101
+0.0123 > . 101:101(0) ack 1449 sack 1712345678-1712347126
+0.0124 < . 4345:5793(1448) ack 101
+0.0125 > . 101:101(0) ack 1449 sack 1712345678-1712348574
+0.0126 < P. 5793:7241(1448) ack 101
+0.0127 > . 101:101(0) ack 1449 sack 1712345678-1712350022
+0.3450 < . 1449:2897(1448) ack 101
+0.3451 > . 101:101(0) ack 7241
+""")
+
+
+@made
+def idle_reset_both(s):
+    """Captured between the two ends. After 240 s without a frame a load balancer resets the connection in both
+    directions."""
+    s.frames_of(EXCHANGE + """
+240.0120 > R. 101:101(0) ack 201
+240.0121 < R. 201:201(0) ack 101
+""")
+
+
+# Transfer and the rest
+
+@made
+def early_response(s):
+    """The client uploads; the server answers 413 at once and closes without reading the rest. Its kernel resets every
+    segment that still comes."""
+    s.frames_of(OPEN + """
+0.0060 > . 1:1449(1448) ack 1 "PUT /api/report HTTP/1.1\\r\\nHost: api.example\\r\\nContent-Length: 9000000\\r\\n\\r\\n"
+0.0061 > . 1449:2897(1448) ack 1
+0.0062 > . 2897:4345(1448) ack 1
+0.0111 < . 1:1(0) ack 2897
+0.0112 > . 4345:5793(1448) ack 1
+0.0113 > . 5793:7241(1448) ack 1
+0.0115 < P. 1:121(120) ack 2897 "HTTP/1.1 413 Content Too Large\\r\\nContent-Length: 0\\r\\n\\r\\n"
+0.0116 < R. 121:121(0) ack 2897
+0.0163 < R 1:1(0)
+0.0164 < R 1:1(0)
+""")
+
+
+@made
+def fin_wait_2_held(s):
+    """A proxy closes its side and keeps the socket; the client acknowledges and never closes. After 60 s the proxy's own
+    timer ends the connection by a reset."""
+    s.frames_of(EXCHANGE + """
+1.0000 < F. 201:201(0) ack 101
+1.0401 > . 101:101(0) ack 202
+61.0000 < R. 202:202(0) ack 101
+""")
+
+
+@made
+def fin_unacknowledged(s):
+    """The client closes; its FIN and all copies are lost, and nothing of the server comes any more."""
+    s.frames_of(EXCHANGE + """
+1.000 > F. 101:101(0) ack 201
+1.210 > F. 101:101(0) ack 201
+1.630 > F. 101:101(0) ack 201
+2.470 > F. 101:101(0) ack 201
+4.150 > F. 101:101(0) ack 201
+""")
+
+
+@made
+def server_died(s):
+    """The server's process is killed while three connections are open: the one with an unread request ends by a reset, the
+    idle ones by a FIN. The next attempt, a second later, is refused."""
+    for n in range(3):
+        name = str(n)
+        s.connection(name, client=f"192.0.2.{10 + n}:40000")
+        s.frames_of(EXCHANGE, shift=2.0 * n, name=name)
+    s.connection("new", client="192.0.2.20:40000")
+    s.frames_of("""
+9.990 [0] > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+9.995 [0] < . 201:201(0) ack 201
+10.0000 [0] < R. 201:201(0) ack 201
+10.0001 [1] < F. 201:201(0) ack 101
+10.0002 [2] < F. 201:201(0) ack 101
+10.0052 [1] > F. 101:101(0) ack 202
+10.0053 [2] > F. 101:101(0) ack 202
+10.0102 [1] < . 202:202(0) ack 102
+10.0103 [2] < . 202:202(0) ack 102
+11.0000 [new] > S 0:0(0) mss 1460
+11.0050 [new] < R. 0:0(0) ack 1
+""")
+
+
+@made
+def rejected_by_firewall(s):
+    """A server that answers on port 80 with hop count 57. A firewall nearer to the client refuses port 8080 in its name:
+    that reset has hop count 61."""
+    s.connection("open", ttl=(64, 57))
+    s.connection("closed", client="192.0.2.10:40001", server="192.0.2.80:8080", ttl=(64, 61))
+    s.frames_of(EXCHANGE, name="open")
+    s.frames_of("""
+1.000 > S 0:0(0) mss 1460
+1.001 < R. 0:0(0) ack 1
+""", name="closed")
+
+
+@made
+def synack_wrong_address(s):
+    """The client asks a virtual address; the answer does not pass the translator and comes from the server's own address.
+    The client resets that and repeats its SYN."""
+    s.connection("asked", server="192.0.2.100:80", isn=(1_000_000, 500_000_000))
+    s.connection("real", server="192.0.2.80:80", isn=(1_000_000, 500_000_000))
+    s.frames_of("""
+0.0000 [asked] > S 0:0(0) mss 1460
+0.0050 [real] < S. 0:0(0) ack 1 mss 1460
+0.0051 [real] > R 1:1(0)
+1.0000 [asked] > S 0:0(0) mss 1460
+1.0050 [real] < S. 0:0(0) ack 1 mss 1460
+1.0051 [real] > R 1:1(0)
+3.0000 [asked] > S 0:0(0) mss 1460
+3.0050 [real] < S. 0:0(0) ack 1 mss 1460
+3.0051 [real] > R 1:1(0)
+""")
+
+
+@made
+def syn_option_dropped(s):
+    """A firewall drops SYNs that ask for ECN. The client's kernel tries twice, then sends a plain SYN, which is answered."""
+    s.frames_of("""
+0.000 > SEW 0:0(0) mss 1460 sackok wscale 7
+1.000 > SEW 0:0(0) mss 1460 sackok wscale 7
+3.000 > S 0:0(0) mss 1460 sackok wscale 7
+3.005 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+3.0051 > . 1:1(0) ack 1
+""")
+
+
+@made
+def tls_truncated(s):
+    """The client does not like what the server's TLS handshake says and closes the socket, without an alert."""
+    s.connection(server="192.0.2.80:443")
+    s.frames_of(OPEN + """
+0.0060 > P. 1:518(517) ack 1 "\\x16\\x03\\x01\\x02\\x00\\x01"
+0.0120 < . 1:1449(1448) ack 518 "\\x16\\x03\\x03\\x00\\x7a\\x02"
+0.0121 > . 518:518(0) ack 1449
+0.0150 > F. 518:518(0) ack 1449
+0.0200 < F. 1449:1449(0) ack 519
+0.0201 > . 519:519(0) ack 1450
+""")
+
+
+@made
+def reordered(s):
+    """A link bundle carries neighbouring segments over different cables: every second one of the server's overtakes the one
+    before it. Harmless."""
+    s.frames_of(OPEN + """
+0.006 > P. 1:101(100) ack 1 "GET /image HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.0120 < . 1:1449(1448) ack 101 "HTTP/1.1 200 OK\\r\\nContent-Length: 20000\\r\\n\\r\\n"
+0.0121 > . 101:101(0) ack 1449
+""")
+    for n in range(4):
+        a, t = 1449 + 2896 * n, 0.0130 + 0.002 * n
+        s.frames_of(f"""
+{t} < . {a + 1448}:{a + 2896}(1448) ack 101
+{t + 0.0001} > . 101:101(0) ack {a} sack {a + 1448}-{a + 2896}
+{t + 0.0003} < . {a}:{a + 1448}(1448) ack 101
+{t + 0.0004} > . 101:101(0) ack {a + 2896}
+""")
+
+
+@made
+def ack_loop(s):
+    """A box has changed the numbers of one direction: each end takes the other's acknowledgement for something out of place
+    and answers it, without end."""
+    s.frames_of(EXCHANGE)
+    for n in range(70):
+        t = 1 + 0.004 * n
+        s.frames_of(f"""
+{t} > . 101:101(0) ack 700
+{t + 0.002} < . 900:900(0) ack 101
+""")
+
+
+@made
+def paws_drop(s):
+    """A failover pair takes a connection over, with another clock: the client refuses the server's data for its older
+    timestamps and repeats its acknowledgement."""
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 ts 5000
+0.0050 < S. 0:0(0) ack 1 mss 1460 ts 900000
+0.0051 > . 1:1(0) ack 1 ts 5005
+0.0060 > P. 1:101(100) ack 1 ts 5006 "GET /image HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.0120 < . 1:1449(1448) ack 101 ts 900012 "HTTP/1.1 200 OK\\r\\nContent-Length: 20000\\r\\n\\r\\n"
+0.0121 > . 101:101(0) ack 1449 ts 5012
+0.0130 < . 1449:2897(1448) ack 101 ts 1200
+0.0131 > . 101:101(0) ack 1449 ts 5013
+0.2130 < . 1449:2897(1448) ack 101 ts 1400
+0.2131 > . 101:101(0) ack 1449 ts 5213
+0.6130 < . 1449:2897(1448) ack 101 ts 1800
+0.6131 > . 101:101(0) ack 1449 ts 5613
+1.4130 < . 1449:2897(1448) ack 101 ts 2600
+1.4131 > . 101:101(0) ack 1449 ts 6413
+""")
+
+
+# Captures that lack or repeat something
+
+@made
+def one_direction(s):
+    """A mirror port of one direction: the client's frames alone. What the server did shows only in what is acknowledged."""
+    s.frames_of("\n".join(line for line in (EXCHANGE + """
+0.0130 > F. 101:101(0) ack 201
+0.0181 > . 102:102(0) ack 202
+""").splitlines() if ">" in line))
+
+
+@made
+def unseen_segment(s):
+    """A capture that lacks the server's response and its FIN; the client's acknowledgements show both. Then the server
+    answers the next request by a reset."""
+    s.frames_of(OPEN + """
+0.006 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.0121 > . 101:101(0) ack 201
+10.052 > . 101:101(0) ack 202
+13.000 > P. 101:201(100) ack 202 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+13.005 < R 202:202(0)
+""")
+
+
+@made
+def duplicate_frames(s):
+    """Captured on all interfaces of a host, so that each frame is there twice. The server closed its side after 10 s; the
+    client's request 3 s later is answered by a reset."""
+    s.frames_of(EXCHANGE + """
+10.012 < F. 201:201(0) ack 101
+10.052 > . 101:101(0) ack 202
+13.000 > P. 101:201(100) ack 202 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+13.005 < R 202:202(0)
+""")
+    s.frames = [copy for time, raw in s.frames for copy in ((time, raw), (time + 0.000005, raw))]

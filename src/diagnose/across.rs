@@ -33,6 +33,9 @@ pub fn complete(summaries: &mut [Summary]) {
 /// Kinds that need several connections to be seen, and the kinds of single connections that they explain.
 const EXPLAINS: &[(&str, &[&str])] = &[
     ("paws-syn-drop", &["syn-no-answer"]),
+    ("synack-from-wrong-address", &["syn-no-answer"]),
+    ("syn-rejected-by-middlebox", &["syn-refused"]),
+    ("process-died", &["close-with-unread-data", "linger-zero-abort"]),
     ("snat-port-race", &["handshake-retransmitted"]),
     ("syn-flood-or-backlog", &["syn-no-answer", "synack-not-accepted", "probe-half-open"]),
 ];

@@ -152,7 +152,7 @@ fn timer(mut times: Vec<f64>) -> Option<Timer> {
         }
     }
     let (first, last) = best.filter(|(first, last)| last - first + 1 >= AGREE)?;
-    Some(Timer { seconds: times[(first + last) / 2], alike: last - first + 1, of: times.len() })
+    Some(Timer { seconds: times[usize::midpoint(first, last)], alike: last - first + 1, of: times.len() })
 }
 
 #[cfg(test)]

@@ -26,8 +26,12 @@ pub struct Small {
     pub synack_after: Option<Nanos>,
     /// Payload that was sent again.
     pub resent: u32,
-    /// The server's reset that answers the SYN.
-    pub refused: Option<FrameNo>,
+    /// The number that the server must acknowledge, and the one that it did.
+    pub syn_end: Option<Seq>,
+    /// See [`Small::syn_end`].
+    pub synack_ack: Option<Seq>,
+    /// The server's reset that answers the SYN, and its hop count.
+    pub refused: Option<(FrameNo, u8)>,
     /// Did the client acknowledge the SYN-ACK?
     pub acknowledged: bool,
     /// The highest `TSval` of the client's, with the time of its frame.
@@ -61,7 +65,7 @@ pub fn small(facts: &Facts) -> Small {
             let abort = row.reset.is_some_and(|r| r.form == crate::tcp::ResetForm::Abort);
             small.reset.get_or_insert((row.number(), segment.time, from, abort));
             if row.reset.is_some_and(|r| r.form == crate::tcp::ResetForm::Refused) {
-                small.refused.get_or_insert(row.number());
+                small.refused.get_or_insert((row.number(), segment.ttl));
             }
             continue;
         }
@@ -100,11 +104,13 @@ fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
         if small.synack.is_none() && !small.syns.is_empty() {
             small.synack_after = facts.syns.first().map(|&first| segment.time - facts.time(first));
         }
+        small.synack_ack.get_or_insert(segment.ack);
         small.synack.get_or_insert((row.number(), segment.seq, segment.options));
     } else if small.syns.len() < MAX_SYNS && small.synack.is_none() {
         if small.syns.is_empty() && segment.options.has(Options::TIMESTAMPS) {
             small.syn_tsval = Some(segment.tsval);
         }
+        small.syn_end.get_or_insert(segment.end());
         small.syns.push(row.number());
     }
 }

@@ -19,6 +19,8 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("lost_bytes", "payload bytes that were lost"),
     ("copy_count", "copies of the same data"),
     ("lost_count", "segments that were lost"),
+    ("hop_count", "hop count (TTL) of a frame"),
+    ("late_count", "segments that came after later ones"),
     ("port_count", "ports used"),
     ("request_count", "requests on one connection"),
     ("reuse", "from the end of a connection to the next one on the same ports"),

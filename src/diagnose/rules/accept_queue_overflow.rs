@@ -44,7 +44,7 @@ const COPIES: usize = 4;
 const AT_ONCE: f64 = 1.0;
 
 fn check(facts: &Facts, hits: &mut Hits) {
-    let Some(h) = handshake(facts) else { return };
+    let Some(h) = handshake(facts).filter(|_| !super::found(hits, &["syn-option-blackhole"])) else { return };
     hits.findings
         .extend(reset(facts, &h).or_else(|| deaf(facts, &h)).or_else(|| silent(facts, &h)).or_else(|| late(facts, &h)));
 }

@@ -31,6 +31,9 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts, hits: &mut Hits) {
+    if super::found(hits, &["early-response-reset", "middlebox-idle-rst-both"]) {
+        return;
+    }
     if let Some(abort) = abort(facts).filter(|a| a.likely == Likely::Unread) {
         hits.findings.push(abort.finding(&RULE, facts));
     }

@@ -30,7 +30,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
         let own: Vec<usize> = facts.fins.iter().copied().filter(|&i| facts.row(i).from == side).collect();
         let (Some(&first), Some(&last)) = (own.first(), own.last()) else { continue };
         let same = own.iter().all(|&i| facts.row(i).end() == facts.row(first).end());
-        if own.len() < 2 || !same {
+        if own.len() < 2 || !same || super::fin_wait_1_stuck::stuck(facts, side).is_some() {
             continue;
         }
         let taken = facts.acknowledged(first);

@@ -37,7 +37,7 @@ pub const CHANCE: usize = 3;
 const REPEATED: usize = 3;
 
 fn check(facts: &Facts, hits: &mut Hits) {
-    let Some(h) = handshake(facts) else { return };
+    let Some(h) = handshake(facts).filter(|_| !super::found(hits, &["syn-option-blackhole"])) else { return };
     let again = h.syns.len() + h.synacks.len();
     let by_chance = h.unanswered().len() <= CHANCE && h.synacks.len() <= REPEATED;
     if h.ack.is_none() || h.synacks.is_empty() || again < 3 || !by_chance || h.was_reset(facts) {

@@ -1,6 +1,7 @@
 //! One file a rule.
 
 mod accept_queue_overflow;
+mod ack_loop;
 mod client_gave_up;
 mod close_at_request_limit;
 mod close_race_crossing;
@@ -9,7 +10,11 @@ mod close_with_unread_data;
 mod conntrack_invalid_rst;
 mod defer_accept_stall;
 mod drain_or_reload_close;
+mod duplicate_frames;
+mod early_response_reset;
 mod fin_retransmitted;
+mod fin_wait_1_stuck;
+mod fin_wait_2_held;
 mod half_close_taken_as_abort;
 mod half_closed_reuse;
 mod half_open_data_rst;
@@ -22,14 +27,21 @@ mod keepalive_unanswered;
 mod late_data_to_lingering_close;
 mod linger_zero_abort;
 mod middlebox_idle_drop_silent;
+mod middlebox_idle_rst_both;
 mod middlebox_idle_rst_on_use;
+mod midstream_start;
 mod nagle_delayed_ack;
+mod one_direction_only;
+mod paws_drop_established;
 mod paws_syn_drop;
 mod peer_vanished_rto;
 mod pmtu_black_hole;
 mod probe_half_open;
+mod process_died;
+mod reordering_not_loss;
 mod reset_after_close;
 mod reset_unexplained;
+mod sack_seq_mismatch;
 mod self_connect;
 mod simultaneous_close;
 mod snat_port_race;
@@ -37,7 +49,10 @@ mod spoofed_rst;
 mod syn_cookie_lost_ack;
 mod syn_flood_or_backlog;
 mod syn_no_answer;
+mod syn_option_blackhole;
 mod syn_refused;
+mod syn_rejected_by_middlebox;
+mod synack_from_wrong_address;
 mod synack_not_accepted;
 mod synproxy_blackhole;
 mod tail_loss_rto;
@@ -46,7 +61,9 @@ mod time_wait_exhaustion;
 mod time_wait_reuse_accepted;
 mod time_wait_reuse_refused;
 mod tls_close_notify_reply_rst;
+mod tls_truncated;
 mod unannounced_close_reuse;
+mod unseen_segment;
 mod window_scale_lost;
 mod zero_window_stall;
 
@@ -64,6 +81,7 @@ pub static RULES: &[&Rule] = &[
     &drain_or_reload_close::RULE,
     &middlebox_idle_drop_silent::RULE,
     &middlebox_idle_rst_on_use::RULE,
+    &middlebox_idle_rst_both::RULE,
     &keepalive_answered_by_rst::RULE,
     &keepalive_unanswered::RULE,
     &peer_vanished_rto::RULE,
@@ -71,6 +89,7 @@ pub static RULES: &[&Rule] = &[
     &half_open_syn_challenge::RULE,
     &time_wait_reuse_refused::RULE,
     &time_wait_reuse_accepted::RULE,
+    &early_response_reset::RULE,
     &close_with_unread_data::RULE,
     &linger_zero_abort::RULE,
     &late_data_to_lingering_close::RULE,
@@ -80,10 +99,15 @@ pub static RULES: &[&Rule] = &[
     &client_gave_up::RULE,
     &simultaneous_close::RULE,
     &fin_retransmitted::RULE,
+    &fin_wait_1_stuck::RULE,
+    &fin_wait_2_held::RULE,
+    &process_died::RULE,
     &time_wait_exhaustion::RULE,
     &time_wait_assassination::RULE,
     &syn_no_answer::RULE,
     &syn_refused::RULE,
+    &syn_rejected_by_middlebox::RULE,
+    &syn_option_blackhole::RULE,
     &handshake_retransmitted::RULE,
     &snat_port_race::RULE,
     &handshake_ack_lost::RULE,
@@ -93,6 +117,7 @@ pub static RULES: &[&Rule] = &[
     &defer_accept_stall::RULE,
     &paws_syn_drop::RULE,
     &synack_not_accepted::RULE,
+    &synack_from_wrong_address::RULE,
     &self_connect::RULE,
     &synproxy_blackhole::RULE,
     &probe_half_open::RULE,
@@ -101,17 +126,31 @@ pub static RULES: &[&Rule] = &[
     &conntrack_invalid_rst::RULE,
     &window_scale_lost::RULE,
     &pmtu_black_hole::RULE,
+    &sack_seq_mismatch::RULE,
     &zero_window_stall::RULE,
     &nagle_delayed_ack::RULE,
+    &reordering_not_loss::RULE,
+    &ack_loop::RULE,
+    &paws_drop_established::RULE,
     &tail_loss_rto::RULE,
     &reset_after_close::RULE,
     &reset_unexplained::RULE,
+    &tls_truncated::RULE,
+    &unseen_segment::RULE,
+    &duplicate_frames::RULE,
+    &midstream_start::RULE,
+    &one_direction_only::RULE,
 ];
 
 /// RSTs that no finding so far names. The last rules of the table ask for them.
 fn left(facts: &Facts, hits: &Hits) -> Vec<usize> {
     let named = |i: &usize| hits.findings.iter().any(|f| f.evidence.binary_search(&facts.number(*i)).is_ok());
     facts.resets.iter().copied().filter(|i| !named(i)).collect()
+}
+
+/// Has one of these kinds been found on the connection already?
+fn found(hits: &Hits, kinds: &[&str]) -> bool {
+    hits.findings.iter().any(|f| kinds.contains(&f.rule.id))
 }
 
 #[cfg(test)]

@@ -85,5 +85,5 @@ fn flood(group: &[&Summary]) -> Vec<Finding> {
         }
         f
     };
-    vain.iter().map(|s| one(&s)).collect()
+    vain.iter().map(one).collect()
 }

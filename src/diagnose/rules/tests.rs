@@ -240,7 +240,7 @@ fn later_resets_of_a_torn_upload_are_no_lost_state() {
         2.013 S R 901 - 0
         2.014 S R 901 - 0";
     let found = after_exchange(upload);
-    assert_eq!(found[0], "close-with-unread-data problem inferred [10, 11, 12]");
+    assert_eq!(found[0], "early-response-reset problem inferred [11, 12, 13, 14]");
     assert_eq!(found.len(), 1, "{found:?}");
 }
 
@@ -339,7 +339,7 @@ fn a_stream_that_goes_on_is_no_new_request() {
         0.102 S F. 54 1001 0
         0.103 C P. 1001 55 400
         0.104 S R 55 - 0";
-    assert_eq!(verdicts(stream), ["reset-after-close warning inferred [7, 8, 9]"]);
+    assert_eq!(verdicts(stream), ["early-response-reset warning inferred [6, 7, 9]"]);
 }
 
 #[test]
@@ -429,7 +429,7 @@ fn midstream_resets_stay_unexplained() {
     let midstream = "
         0.0 C P. 1 1 300 get
         0.001 S R 1 - 0";
-    assert_eq!(verdicts(midstream), ["reset-unexplained warning assumed [1, 2]"]);
+    assert_eq!(verdicts(midstream), ["reset-unexplained warning assumed [1, 2]", "midstream-start note proven [1]"]);
 }
 
 #[test]
@@ -525,4 +525,27 @@ fn a_round_hop_count_alone_is_no_problem() {
     let odd = "
         1.0 S R. 901 301 0 ttl=47";
     assert_eq!(after_exchange(odd), ["spoofed-rst problem inferred [7]"]);
+}
+
+#[test]
+fn a_held_half_close_and_a_stuck_fin() {
+    let held = "
+        1.0 S F. 901 301 0
+        1.04 C . 301 902 0
+        61.0 S R. 902 301 0";
+    assert_eq!(after_exchange(held), ["fin-wait-2-held warning inferred [7, 8, 9]"]);
+    let stuck = "
+        1.0 C F. 301 901 0
+        1.2 C F. 301 901 0
+        1.6 C F. 301 901 0";
+    assert_eq!(after_exchange(stuck), ["fin-wait-1-stuck warning proven [7, 8, 9]"]);
+}
+
+#[test]
+fn artefacts_are_named_only_where_they_matter() {
+    let middle = "
+        0.0 C P. 1 1 100 get
+        0.01 S P. 1 101 100 ok
+        0.01 C . 101 101 0";
+    assert_eq!(verdicts(middle), [""; 0]);
 }
