@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::diagnose::{RULES, Role, Rule, TIMEOUTS};
-use crate::tcp::{Certainty, MARKS, MOVES, OUTCOMES, RESETS, STATES};
+use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES};
 
 /// The names of figures in findings, and what they are. Seconds unless the name says otherwise.
 pub const FIGURES: &[(&str, &str)] = &[
@@ -148,6 +148,12 @@ pub fn marks() -> String {
             let wireshark = m.wireshark.map_or_else(String::new, |w| format!("`{w}`"));
             [format!("`{}`", m.name), cell(m.glyph), wireshark, cell(m.what)]
         }),
+    );
+    page += "\n## Where they differ from Wireshark's\n\n";
+    table(
+        &mut page,
+        &["mark", "difference", "reason"],
+        DIFFERENCES.iter().map(|(mark, what, why)| [format!("`{mark}`"), cell(what), cell(why)]),
     );
     page += "\n## Causes of resets\n\nWhy an RST was sent, as far as its form and its sender's state tell, with the name \
              that Linux has for it (`enum sk_rst_reason`).\n\n";

@@ -191,6 +191,52 @@ pub const MARKS: [MarkInfo; 20] = [
     ),
 ];
 
+/// Where a mark differs from Wireshark's of the same name, and why: (mark, what differs, reason).
+pub const DIFFERENCES: [(&str, &str, &str); 8] = [
+    (
+        "duplicate-frame",
+        "A frame that was captured twice has this mark alone; Wireshark calls it a retransmission, a duplicate \
+         acknowledgement or out of order.",
+        "It was sent once. The same IPv4 identification, numbers and options within a few hundred microseconds show it.",
+    ),
+    (
+        "retransmission",
+        "A fast or a spurious retransmission has its own mark alone; Wireshark gives it both names.",
+        "One mark says more than two, and the other follows from it.",
+    ),
+    (
+        "retransmission",
+        "The SYN of a server that answers a SYN by a SYN of its own is none, nor is the SYN-ACK after a SYN in a \
+         simultaneous open.",
+        "The SYN-ACK says something new: it acknowledges.",
+    ),
+    (
+        "challenge-ack",
+        "An ACK that answers an RST or SYN which does not fit; Wireshark calls it a duplicate acknowledgement.",
+        "Nothing was lost: it asks whether the RST or SYN was meant (RFC 5961).",
+    ),
+    (
+        "injected",
+        "Has no name in Wireshark.",
+        "It takes the whole connection to see it: another hop count, or a sender that goes on as if it had sent nothing.",
+    ),
+    (
+        "ack-lost-segment",
+        "Not where all missing bytes have been captured by then, though in another order.",
+        "Bytes that overtook each other were captured.",
+    ),
+    (
+        "lost-segment",
+        "Not for the first frame beyond a keep-alive probe in the middle of a connection.",
+        "The probe's byte was sent before, so nothing is missing.",
+    ),
+    (
+        "port-reused",
+        "On the first SYN of a new connection; Wireshark has it on every SYN with another number.",
+        "A SYN into a live connection begins no new one.",
+    ),
+];
+
 impl Mark {
     /// The mark's row in [`MARKS`].
     pub fn info(self) -> &'static MarkInfo {

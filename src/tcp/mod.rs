@@ -18,7 +18,7 @@ mod state;
 mod timeline;
 
 pub use analyse::{FIN_TIMEOUT, analyse};
-pub use marks::{MARKS, Mark, MarkInfo, Marked};
+pub use marks::{DIFFERENCES, MARKS, Mark, MarkInfo, Marked};
 pub use outcome::{OUTCOMES, Opening, Outcome, OutcomeInfo};
 pub use reset::{RESETS, Reset, ResetCause, ResetForm, ResetInfo};
 pub use state::{Event, MOVES, Move, STATES, State, StateInfo, StateSet};
