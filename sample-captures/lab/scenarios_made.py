@@ -338,6 +338,47 @@ def conntrack_invalid(s):
 
 
 @made
+def fin_escapes_nat(s):
+    """Captured at the server. The NAT has forgotten the client's connection when the client closes: its FIN, and the copies,
+    come from its private address, and the server does not know them."""
+    s.connection("public", client="198.51.100.7:40000", isn=(1_000_000, 500_000_000))
+    s.connection("private", client="10.1.2.3:40000", isn=(1_000_000, 500_000_000))
+    s.frames_of(EXCHANGE + """
+1.0000 < F. 201:201(0) ack 101
+1.0051 > . 101:101(0) ack 202
+""", name="public")
+    s.frames_of("""
+90.000 > F. 101:101(0) ack 202
+90.210 > F. 101:101(0) ack 202
+90.630 > F. 101:101(0) ack 202
+""", name="private")
+
+
+@made
+def conntrack_full(s):
+    """Captured at a client behind a firewall whose connection table is full for a while: for two seconds no SYN to any server
+    is answered, and a connection that was open before goes on."""
+    s.connection("old", server="192.0.2.90:80")
+    s.frames_of(EXCHANGE, name="old")
+    for n in range(4):
+        s.connection(f"before {n}", client=f"192.0.2.10:{40500 + n}", server=f"192.0.2.{80 + n}:443")
+        s.frames_of(OPEN + """
+0.0500 > F. 1:1(0) ack 1
+0.0551 < F. 1:1(0) ack 2
+0.0552 > . 2:2(0) ack 2
+""", shift=0.1 + 0.1 * n, name=f"before {n}")
+    for n in range(12):
+        s.connection(str(n), client=f"192.0.2.10:{41000 + n}", server=f"192.0.2.{80 + n % 4}:443")
+        for again in (0.0, 1.0, 3.0):
+            s.frames_of(f"{1 + 0.15 * n + again} > S 0:0(0) mss 1460 sackok wscale 7", name=str(n))
+    s.frames_of("""
+4.000 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+4.006 < P. 201:401(200) ack 201 "HTTP/1.1 200 OK\\r\\nContent-Length: 160\\r\\n\\r\\n"
+4.0061 > . 201:201(0) ack 401
+""", name="old")
+
+
+@made
 def window_scale_lost(s):
     """A router on the way takes the windows as they stand in the header, though both ends agreed to multiply the
     server's by four: every segment beyond that is lost."""

@@ -33,6 +33,8 @@ pub fn complete(summaries: &mut [Summary]) {
 /// Kinds that need several connections to be seen, and the kinds of single connections that they explain.
 const EXPLAINS: &[(&str, &[&str])] = &[
     ("paws-syn-drop", &["syn-no-answer"]),
+    ("conntrack-full", &["syn-no-answer"]),
+    ("rst-or-fin-escapes-nat", &["reset-unexplained", "fin-wait-1-stuck", "fin-retransmitted"]),
     ("synack-from-wrong-address", &["syn-no-answer"]),
     ("syn-rejected-by-middlebox", &["syn-refused"]),
     ("process-died", &["close-with-unread-data", "linger-zero-abort"]),

@@ -36,6 +36,8 @@ pub struct Small {
     pub acknowledged: bool,
     /// The highest `TSval` of the client's, with the time of its frame.
     pub tsval: Option<(u32, Nanos)>,
+    /// The number of the client's first frame.
+    pub first_seq: Option<Seq>,
     /// The number after the last that each end sent.
     pub next: Pair<Option<Seq>>,
     /// The first FIN: its frame, its time, its sender.
@@ -61,6 +63,9 @@ pub fn small(facts: &Facts) -> Small {
     for row in facts.timeline.rows.iter().filter(|r| counts(r)) {
         let (from, segment) = (row.from, &row.segment);
         let flags = segment.flags;
+        if from == Side::Client {
+            small.first_seq.get_or_insert(segment.seq);
+        }
         if is_reset(row) {
             let abort = row.reset.is_some_and(|r| r.form == crate::tcp::ResetForm::Abort);
             small.reset.get_or_insert((row.number(), segment.time, from, abort));

@@ -33,7 +33,8 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let found =
         (0..rows.len()).filter(|&i| is_reset(&rows[i]) && !has(&rows[i], Mark::DuplicateFrame)).find_map(
             |i| match after(facts, i) {
-                After::Probe(probe) => Some((probe, i)),
+                // a probe that was answered properly has nothing to do with a reset after that
+                After::Probe(probe) if !rows[probe..i].iter().any(|r| has(r, Mark::KeepAliveAck)) => Some((probe, i)),
                 _ => None,
             },
         );

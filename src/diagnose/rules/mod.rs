@@ -7,6 +7,7 @@ mod close_at_request_limit;
 mod close_race_crossing;
 mod close_wait_leak;
 mod close_with_unread_data;
+mod conntrack_full;
 mod conntrack_invalid_rst;
 mod defer_accept_stall;
 mod drain_or_reload_close;
@@ -41,6 +42,7 @@ mod process_died;
 mod reordering_not_loss;
 mod reset_after_close;
 mod reset_unexplained;
+mod rst_or_fin_escapes_nat;
 mod sack_seq_mismatch;
 mod self_connect;
 mod simultaneous_close;
@@ -116,6 +118,7 @@ pub static RULES: &[&Rule] = &[
     &syn_cookie_lost_ack::RULE,
     &defer_accept_stall::RULE,
     &paws_syn_drop::RULE,
+    &conntrack_full::RULE,
     &synack_not_accepted::RULE,
     &synack_from_wrong_address::RULE,
     &self_connect::RULE,
@@ -124,6 +127,7 @@ pub static RULES: &[&Rule] = &[
     &icmp_unreachable::RULE,
     &spoofed_rst::RULE,
     &conntrack_invalid_rst::RULE,
+    &rst_or_fin_escapes_nat::RULE,
     &window_scale_lost::RULE,
     &pmtu_black_hole::RULE,
     &sack_seq_mismatch::RULE,

@@ -32,6 +32,8 @@ pub static RULE: Rule = Rule {
 
 /// All ends within this.
 const TOGETHER: Nanos = 50_000_000;
+/// Fewer can end together by chance.
+const ENOUGH: usize = 3;
 /// New connections are refused within this.
 const REFUSED_WITHIN: Nanos = 10_000_000_000;
 
@@ -64,9 +66,10 @@ fn died(group: &[&Summary]) -> Vec<Finding> {
         // the next attempt after it must be refused
         let next = group.iter().filter(|s| s.start > moment && !s.small.syns.is_empty()).min_by_key(|s| s.start);
         let refused = next.filter(|s| s.opening == Opening::Refused && s.start - moment < REFUSED_WITHIN);
-        let (Some(refused), true) = (refused, burst.len() > 1 && resets > 0) else { continue };
-        // nothing of the server comes later on the others
-        if group.iter().any(|s| s.start < moment && s.end > moment + REFUSED_WITHIN && s.small.fin.is_none()) {
+        let (Some(refused), true) = (refused, burst.len() >= ENOUGH && resets > 0) else { continue };
+        // no connection to the server outlives the moment
+        let ended = |s: &Summary| burst.iter().any(|e| e.3.id == s.id);
+        if group.iter().any(|s| s.start < moment && s.end > moment + TOGETHER && !ended(s)) {
             continue;
         }
         return burst.iter().map(|e| finding(e, burst.len(), resets, moment, refused)).collect();
