@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
           a plain SYN after some attempts.",
     look_alikes: &[("handshake-retransmitted", "there all SYNs are the same, and chance lost one")],
     next: &["Find the box that drops them. As a stopgap at the client: net.ipv4.tcp_ecn=0 or net.ipv4.tcp_fastopen=0."],
-    refs: &["RFC 3168 section 6.1.1.1", "RFC 7413 section 7.1"],
+    refs: &["RFC 3168 section 6.1.1.1", "RFC 7413"],
     sample: "syn-option-dropped",
     twin: "syn-answered-late",
     check: Check::Each(check),

@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
         "Capture on both sides of the proxy: does its own handshake with the server complete?",
         "See that the server's answers go through the proxy, and that its counters show no drops.",
     ],
-    refs: &["RFC 4987 section 3.7", "acassen/keepalived#2271"],
+    refs: &["RFC 4987", "acassen/keepalived#2271"],
     sample: "synproxy-blackhole",
     twin: "zero-window-stall",
     check: Check::Each(check),
