@@ -8,7 +8,7 @@ mod endpoints;
 
 use endpoints::{Act, Path, Run, Time, run};
 use finwait::flow::{Conversation, Side};
-use finwait::tcp::{Certainty, State, Timeline, analyse};
+use finwait::tcp::{Certainty, Control, State, Timeline, analyse, control};
 use finwait::wire::Flags;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -79,6 +79,26 @@ fn nothing_proven_is_wrong(run: &Run, timeline: &Timeline, kept: &[usize]) -> Re
     Ok(())
 }
 
+/// The control blocks of every row: nothing is acknowledged or received that was not sent, and a step from row to row is
+/// the same as a new pass.
+fn blocks_hold_together(timeline: &Timeline) -> Result<(), TestCaseError> {
+    let mut following = Control::default();
+    for (i, row) in timeline.rows.iter().enumerate() {
+        let blocks = following.at(timeline, i);
+        prop_assert_eq!(&blocks, &control(timeline, i));
+        for side in Side::BOTH {
+            let (own, other) = (&blocks[side], &blocks[side.other()]);
+            let holds = own.snd_una.is_none_or(|una| own.snd_nxt.is_some_and(|next| una <= next))
+                && own.rcv_nxt <= own.rcv_nxt_likely
+                && own.rcv_nxt_likely <= other.snd_nxt
+                && own.probes.is_none_or(|p| p.count > 0 && p.first <= p.last)
+                && own.resent.as_ref().is_none_or(|r| r.copies > 0 && r.gaps.len() <= r.copies as usize);
+            prop_assert!(holds, "frame {}, {}: {own:?}", row.number(), side.name());
+        }
+    }
+    Ok(())
+}
+
 fn only(conversation: &Conversation, keep: impl Fn(usize) -> bool) -> (Conversation, Vec<usize>) {
     let kept: Vec<usize> = (0..conversation.segments.len()).filter(|i| keep(*i)).collect();
     let segments = kept.iter().map(|i| conversation.segments[*i]).collect();
@@ -123,7 +143,8 @@ proptest! {
         let run = run(path, &client, &server);
         let all: Vec<usize> = (0..run.conversation.segments.len()).collect();
         let timeline = analyse(run.conversation.clone(), 0);
-        nothing_proven_is_wrong(&run, &timeline, &all).map_err(|e| TestCaseError::fail(format!("{e}\n{}", show(&run, &timeline))))?;
+        let result = nothing_proven_is_wrong(&run, &timeline, &all).and_then(|()| blocks_hold_together(&timeline));
+        result.map_err(|e| TestCaseError::fail(format!("{e}\n{}", show(&run, &timeline))))?;
     }
 
     #[test]
@@ -140,7 +161,7 @@ proptest! {
         }
         let (part, kept) = only(&run.conversation, |i| i >= from && i < to);
         let timeline = analyse(part, 0);
-        let result = nothing_proven_is_wrong(&run, &timeline, &kept);
+        let result = nothing_proven_is_wrong(&run, &timeline, &kept).and_then(|()| blocks_hold_together(&timeline));
         result.map_err(|e| TestCaseError::fail(format!("frames {from}..{to}: {e}\n{}", show(&run, &timeline))))?;
     }
 

@@ -17,6 +17,18 @@ const LINE: usize = 200;
 /// Enough of a packet for its headers and a first line.
 const BEGINNING: usize = 512;
 
+impl Conversation {
+    /// What of it had been captured with frame `number`.
+    #[must_use]
+    pub fn until(mut self, number: FrameNo) -> Conversation {
+        self.segments.retain(|s| s.number <= number);
+        self.flow.frames.end = self.flow.frames.start + self.segments.len();
+        self.rare.retain(|n, _| *n <= number);
+        self.lines.retain(|n, _| *n <= number);
+        self
+    }
+}
+
 impl Trace {
     /// Copies out the segments of connection `id` (from 1).
     pub fn conversation(&self, id: u32) -> Option<Conversation> {

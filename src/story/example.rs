@@ -59,8 +59,8 @@ pub(crate) fn story(segments: Vec<Segment>, lines: &[(FrameNo, &str)]) -> Story 
     };
     let lines = lines.iter().map(|(n, l)| (*n, (*l).to_owned())).collect();
     let timeline = analyse(Conversation { flow, segments, rare: BTreeMap::new(), lines }, 0);
-    let steps = steps::steps(&timeline, &[], &[], steps::Folding::On);
-    Story { timeline, findings: Vec::new(), steps, comments: Vec::new() }
+    let steps = steps::steps(&timeline, &[], &[], steps::Folding::On, None);
+    Story { timeline, findings: Vec::new(), steps, comments: Vec::new(), until: None }
 }
 
 /// The example, with a finding on the FIN, the GET and the RST.
@@ -106,7 +106,7 @@ pub(crate) fn half_closed_reuse() -> Story {
         checklist: vec![Line { about: "Who closed?".into(), says: "The server.".into(), frames: vec![8] }],
         advice: vec!["Close idle connections at the client first.".into()],
     });
-    story.steps = steps::steps(&story.timeline, &story.findings, &[], steps::Folding::On);
+    story.steps = steps::steps(&story.timeline, &story.findings, &[], steps::Folding::On, None);
     story
 }
 

@@ -62,6 +62,8 @@ pub struct Story {
     pub steps: Vec<Step>,
     /// Comments that the capture holds on single frames of it, in the order of frames.
     pub comments: Vec<(FrameNo, String)>,
+    /// The frame after which nothing was looked at: see [`tell_until`].
+    pub until: Option<FrameNo>,
 }
 
 impl Story {
@@ -73,7 +75,7 @@ impl Story {
 
     /// The steps without any folding, silences and notes kept.
     pub fn unfolded(&self) -> Vec<Step> {
-        steps::steps(&self.timeline, &self.findings, &self.comments, steps::Folding::Off)
+        steps::steps(&self.timeline, &self.findings, &self.comments, steps::Folding::Off, self.until)
     }
 }
 
@@ -88,8 +90,20 @@ pub fn tell(trace: &Trace, summaries: &[Summary], id: u32) -> Option<Story> {
     let place = summaries.binary_search_by_key(&id, |s| s.id).ok();
     let findings = place.map(|i| diagnose::details(trace, &summaries[i], &timeline)).unwrap_or_default();
     let comments = comments(trace, &timeline);
-    let steps = steps::steps(&timeline, &findings, &comments, steps::Folding::On);
-    Some(Story { timeline, findings, steps, comments })
+    let steps = steps::steps(&timeline, &findings, &comments, steps::Folding::On, None);
+    Some(Story { timeline, findings, steps, comments, until: None })
+}
+
+/// Tells the story of connection `id` (from 1) as it was known at frame `number`: as if the capture had ended with it. Its
+/// findings are those of rules that look at one connection alone.
+pub fn tell_until(trace: &Trace, id: u32, number: FrameNo) -> Option<Story> {
+    let timeline = tcp::analyse(trace.conversation(id)?.until(number), origin(trace));
+    let last = timeline.rows.last()?.segment.time;
+    let findings = diagnose::judge(&timeline, last);
+    let comments = comments(trace, &timeline);
+    let until = Some(number);
+    let steps = steps::steps(&timeline, &findings, &comments, steps::Folding::On, until);
+    Some(Story { timeline, findings, steps, comments, until })
 }
 
 /// The comments on frames of a connection, with the frames' numbers over all captures.

@@ -29,19 +29,25 @@ const SILENCE: Nanos = 1_000_000_000;
 /// A gap from here on is a silence if it is also more than ten round trips.
 const PAUSE: Nanos = 200_000_000;
 
-/// Puts a connection's rows in order: what is shown, what is folded, where nothing was sent, what must be said.
+/// Puts a connection's rows in order: what is shown, what is folded, where nothing was sent, what must be said. `until` is
+/// the frame after which nothing was looked at.
 pub(super) fn steps(
     timeline: &Timeline,
     findings: &[Finding],
     comments: &[(FrameNo, String)],
     folding: Folding,
+    until: Option<FrameNo>,
 ) -> Vec<Step> {
     let rows = &timeline.rows;
     let mut steps = Vec::new();
-    let dull = match folding {
+    let mut dull = match folding {
         Folding::On if rows.len() >= SHORT => dull(timeline, findings, comments),
         _ => vec![false; rows.len()],
     };
+    if let (Some(_), Some(last)) = (until, dull.last_mut()) {
+        // it was chosen
+        *last = false;
+    }
     let mut comments = comments.iter().peekable();
     let mut run_start = None;
     for (i, row) in rows.iter().enumerate() {
@@ -62,7 +68,11 @@ pub(super) fn steps(
         steps.extend(silence);
     }
     if !rows.is_empty() {
-        steps.push(Step::Note { after: rows.len() - 1, says: ending(timeline) });
+        let says = match until {
+            Some(number) => format!("This was known at frame {number}; nothing later is looked at."),
+            None => ending(timeline),
+        };
+        steps.push(Step::Note { after: rows.len() - 1, says });
     }
     steps
 }

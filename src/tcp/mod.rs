@@ -2,6 +2,7 @@
 
 mod analyse;
 mod both_ends;
+mod control;
 mod ending;
 mod identification;
 mod marking;
@@ -18,8 +19,9 @@ mod state;
 mod timeline;
 
 pub use analyse::{FIN_TIMEOUT, analyse};
+pub use control::{Control, ControlBlock, Probes, Resent, Rtt, Sack, SendWindow, SentFin, control};
 pub use marks::{DIFFERENCES, MARKS, Mark, MarkInfo, Marked};
 pub use outcome::{OUTCOMES, Opening, Outcome, OutcomeInfo};
 pub use reset::{RESETS, Reset, ResetCause, ResetForm, ResetInfo};
 pub use state::{Event, MOVES, Move, STATES, State, StateInfo, StateSet};
-pub use timeline::{Cell, Certainty, Fate, Receipt, Row, StateChange, Timeline, Vantage};
+pub use timeline::{Arrival, Cell, Certainty, Fate, Receipt, Row, StateChange, Timeline, Vantage};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The bytes of one end that are there.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Reach {
     whole: Option<i64>,
     /// Parts beyond a hole: where they begin and end.
@@ -18,7 +18,12 @@ impl Reach {
 
     /// The bytes from `from` up to `to` are there. The first bytes of all begin the count.
     pub fn add(&mut self, from: i64, to: i64) {
-        self.whole.get_or_insert(from);
+        let whole = self.whole.get_or_insert(from);
+        if self.parts.is_empty() && from <= *whole {
+            // the usual case
+            *whole = to.max(*whole);
+            return;
+        }
         let end = self.parts.entry(from).or_insert(to);
         *end = (*end).max(to);
         self.join();

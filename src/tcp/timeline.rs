@@ -122,6 +122,15 @@ pub struct StateChange {
     pub proof: Option<FrameNo>,
 }
 
+/// When something reached an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Not before this frame; `None` if the frame that carried it is not in the capture.
+    pub from: Option<FrameNo>,
+    /// Before this frame of the receiver's, which shows it; `None` if nothing shows that it arrived.
+    pub by: Option<FrameNo>,
+}
+
 /// Where the capture was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Vantage {
@@ -193,6 +202,17 @@ impl Timeline {
     /// The place in `rows` of a frame.
     pub fn row_of(&self, number: FrameNo) -> Option<usize> {
         place(&self.rows, number)
+    }
+
+    /// Between which frames did what made `change` arrive? `None` if the end did it itself.
+    pub fn arrival(&self, change: &StateChange) -> Option<Arrival> {
+        if !change.on.is_received() {
+            return None;
+        }
+        let cause = self.row_of(change.cause).map(|i| &self.rows[i]);
+        let carried = cause.is_some_and(|r| r.from != change.side);
+        let from = self.rows.get(change.row as usize).map(Row::number).filter(|_| carried);
+        Some(Arrival { from, by: change.proof })
     }
 
     /// The states that each end went through, the first included.

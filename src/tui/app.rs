@@ -96,6 +96,8 @@ pub struct App {
     pub list: List,
     /// The open connection.
     pub open: Option<Open>,
+    /// The open connection as known from the whole capture, while `open` is what was known at the chosen frame.
+    pub whole: Option<Box<Open>>,
     /// The bytes of the frame that is looked at.
     pub bytes: Option<Bytes>,
     /// Are all bytes shown, in hexadecimal?
@@ -119,6 +121,7 @@ impl App {
             data: Data::default(),
             list: List::default(),
             open: None,
+            whole: None,
             bytes: None,
             hex: false,
             prompt: None,
@@ -189,6 +192,7 @@ impl App {
             Action::LastFinding => self.next_finding(false),
             Action::NextEvidence => self.in_lanes(|o| o.next_evidence(true), "there is no suspect frame below"),
             Action::LastEvidence => self.in_lanes(|o| o.next_evidence(false), "there is no suspect frame above"),
+            Action::NextChange if self.without_hindsight() => self.know_next_change(),
             Action::NextChange => self.in_lanes(|o| o.next_change(true), "no state changes below"),
             Action::LastChange => self.in_lanes(|o| o.next_change(false), "no state changes above"),
             Action::NextConnection => self.next_connection(true),
@@ -198,11 +202,14 @@ impl App {
             Action::Finding => {
                 if self.open.as_ref().is_some_and(|o| o.finding().is_some()) {
                     self.go(Place::Finding);
+                } else if self.without_hindsight() {
+                    self.say("nothing is found at this frame yet");
                 } else {
                     self.say("nothing was found on this connection");
                 }
             }
             Action::Fold => self.in_lanes(Open::toggle_fold, "there is nothing to fold here"),
+            Action::Hindsight => self.toggle_hindsight(),
             Action::Hex => {
                 self.hex = !self.hex;
                 self.scroll_to(0);
@@ -298,7 +305,13 @@ impl App {
         let Some(story) = crate::story::tell(&self.data.trace, &self.data.summaries, id) else {
             return false;
         };
+        let then = self.whole.take().is_some();
         self.open = Some(Open::new(story, finding));
+        if then {
+            // it begins where nothing is known
+            self.toggle_hindsight();
+            self.know(0);
+        }
         if self.spot().place == Place::Connections {
             self.go(Place::Lanes);
         }
@@ -309,6 +322,10 @@ impl App {
         let in_list = self.spot().place == Place::Connections;
         if !in_list && self.open.as_mut().is_some_and(|o| o.next_finding(forward)) {
             self.scroll_to(0);
+            return;
+        }
+        if !in_list && self.without_hindsight() {
+            self.say("no other finding is known at this frame");
             return;
         }
         let findings = |i: &usize| self.data.summaries[*i].findings.len();
@@ -340,11 +357,18 @@ impl App {
 
     fn next_frame(&mut self, forward: bool) -> Effect {
         let Some(open) = &mut self.open else { return Effect::None };
-        if !open.next_frame(forward) {
+        let before = open.row();
+        let moved = if self.whole.is_some() {
+            self.know_by(if forward { 1 } else { -1 });
+            self.open.as_ref().is_some_and(|o| o.row() != before)
+        } else {
+            open.next_frame(forward)
+        };
+        if !moved {
             self.say(if forward { "this is the last frame" } else { "this is the first frame" });
             return Effect::None;
         }
-        let row = open.frame();
+        let row = self.open.as_ref().and_then(Open::frame);
         self.scroll_to(0);
         self.settle();
         row.map_or(Effect::None, |r| self.read(r))
@@ -372,6 +396,7 @@ impl App {
     pub(super) fn travel(&mut self, lines: isize) {
         match self.spot().place {
             Place::Connections => self.choose(self.list.selected.saturating_add_signed(lines)),
+            Place::Lanes if self.without_hindsight() => self.know_by(lines),
             Place::Lanes => {
                 let selected = self.open.as_ref().map_or(0, |o| o.selected);
                 self.choose(selected.saturating_add_signed(lines));
@@ -408,11 +433,13 @@ impl App {
 
     /// Brings everything back into what there is and what the screen shows of it.
     pub(super) fn settle(&mut self) {
+        self.know_less();
         let rows = connections::rows(self);
         self.list.selected = self.list.selected.min(self.list.order.len().saturating_sub(1));
         self.list.top = keep(self.list.top, self.list.selected, self.list.order.len(), rows);
         let rows = lanes::rows(self);
         if let Some(open) = &mut self.open {
+            open.look();
             open.top = keep(open.top, open.selected, open.steps.len(), rows);
         }
         let spot = self.spot();

@@ -7,16 +7,13 @@ use ratatui::text::{Line, Span};
 use super::open::Open;
 use super::text;
 use super::theme::{self, Glyph, Role, Theme};
-use super::{verdict, view};
+use super::{control, verdict, view};
 use crate::flow::Side;
 use crate::story::units;
-use crate::tcp::{Certainty, Row, Timeline};
+use crate::tcp::{Arrival, Row, Timeline};
 
 /// Columns of a line's name.
 const NAME: usize = 8;
-
-/// How far back the last frame of an end is looked for.
-const BACK: usize = 10_000;
 
 /// Draws the panel.
 pub fn draw(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
@@ -29,13 +26,21 @@ pub fn draw(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
     let width = usize::from(inner.width);
     let mut lines = vec![Line::from(theme.span(Role::Title, &format!("after frame {}", at.number())))];
+    let blocks = open.blocks();
+    // each end gets half of the panel: its state first, then the most important of its control block
+    let room = usize::from(inner.height).saturating_sub(1) / 2;
     for side in Side::BOTH {
         let state = at.cells[side].state;
+        let known = facts(timeline, row, side).into_iter();
+        let block = control::facts(&blocks[side]).into_iter().map(|f| {
+            let fits = text::width(&f.full) + NAME <= width;
+            (f.name, if fits { f.full } else { f.short })
+        });
         lines.push(Line::from(vec![
             Span::styled(text::pad(&side.name().to_uppercase(), NAME), theme.style(Role::Title)),
             theme.span(theme::of_state(state).0, state.name()),
         ]));
-        for (name, words) in facts(timeline, row, side) {
+        for (name, words) in known.chain(block).take(room.saturating_sub(2)) {
             let words = text::fit(&theme.clean(&words), width.saturating_sub(NAME), theme.glyph(Glyph::Ellipsis));
             lines.push(Line::from(vec![
                 Span::styled(text::pad(name, NAME), theme.style(Role::Dim)),
@@ -77,9 +82,13 @@ fn facts(timeline: &Timeline, row: usize, side: Side) -> Vec<(&'static str, Stri
         out.push(("since", "before the first frame".to_owned()));
     }
     let known = change.map_or(cell.certainty, |c| c.certainty);
-    out.push(match (known, change.and_then(|c| c.proof.filter(|p| *p != c.cause))) {
-        (Certainty::Proven, Some(proof)) => ("known", format!("proven by frame {proof}")),
-        (known, _) => ("known", known.name().to_owned()),
+    out.push(match change.and_then(|c| timeline.arrival(c)) {
+        // frames' numbers of six digits leave no room for more
+        Some(Arrival { from: Some(from), by: Some(by) }) if by > 99_999 => ("arrived", format!("{from} to {by}")),
+        Some(Arrival { from: Some(from), by: Some(by) }) => ("arrived", format!("between {from} and {by}")),
+        Some(Arrival { from: None, by: Some(by) }) => ("arrived", format!("before frame {by}")),
+        Some(Arrival { by: None, .. }) => ("arrived", format!("{}, not proven", known.name())),
+        None => ("known", known.name().to_owned()),
     });
     if cell.state.may_be_orphan() {
         let orphan = match cell.orphan {
@@ -88,13 +97,6 @@ fn facts(timeline: &Timeline, row: usize, side: Side) -> Vec<(&'static str, Stri
             None => "not known",
         };
         out.push(("orphan", orphan.to_owned()));
-    }
-    let mut recent = timeline.rows[..=row].iter().rev().take(BACK);
-    let last = recent.find(|r| r.from == side && !r.segment.is_icmp() && r.reset.is_none());
-    if let Some(last) = last {
-        out.push(("sent", format!("up to {}", last.end())));
-        out.extend(last.ack.map(|ack| ("acked", format!("up to {ack}"))));
-        out.extend(last.window.map(|window| ("window", units::bytes(window.into()))));
     }
     out
 }

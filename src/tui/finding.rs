@@ -21,7 +21,8 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let part = view::scrolled(app, buffer, &lines);
     let flow = &open.story.timeline.flow;
     let (shown, all) = (open.shown + 1, open.story.findings.len());
-    let words = format!("finding {shown} of {all}  connection {}  {}", flow.id, view::names(app));
+    let known = app.known_at().map_or_else(String::new, |n| format!("as known at frame {n}  "));
+    let words = format!("{known}finding {shown} of {all}  connection {}  {}", flow.id, view::names(app));
     view::head(app, buffer, &Line::from(app.theme.span(Role::Text, &words)), &part);
 }
 

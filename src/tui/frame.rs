@@ -6,11 +6,11 @@ use ratatui::text::{Line, Span};
 use super::app::App;
 use super::theme::{self, Role, Theme};
 use super::verdict::{frame_words, named, wrapped};
-use super::view;
+use super::{control, view};
 use crate::capture::FrameNo;
 use crate::flow::{Side, Trace};
 use crate::story::{escape, units};
-use crate::tcp::{Fate, Row, Timeline};
+use crate::tcp::{Fate, Row, StateChange, Timeline};
 use crate::wire::{Field, Flags, dissect};
 
 /// What a frame holds, read again from its file, or why it cannot be read.
@@ -53,7 +53,8 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let part = view::scrolled(app, buffer, &lines);
     let number = open.story.timeline.rows.get(open.row()).map_or(0, Row::number);
-    let words = format!("frame {number}  connection {}  {}", open.story.timeline.flow.id, view::names(app));
+    let known = app.known_at().map_or_else(String::new, |n| format!("as known at frame {n}  "));
+    let words = format!("{known}frame {number}  connection {}  {}", open.story.timeline.flow.id, view::names(app));
     view::head(app, buffer, &Line::from(app.theme.span(Role::Text, &words)), &part);
 }
 
@@ -76,24 +77,27 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
         }
         out.extend(named(theme, role, &format!("{} after it", side.name()), &words, width, NAME));
     }
+    out.extend(moves(theme, timeline, row, at.number(), width));
     out.push(Line::default());
     let (capture, number) = app.data.trace.origin(at.number());
     let name = app.data.trace.captures.get(capture).map_or("", |c| c.name.as_str());
     let place = format!("frame {number} of {name}, its record at byte {}", at.segment.offset);
     out.extend(named(theme, Role::Text, "in the file", &place, width, NAME));
-    for (name, words) in fields(timeline, at) {
+    for (name, words) in fields(timeline, row, at) {
         out.extend(named(theme, Role::Text, name, &words, width, NAME));
     }
     out.push(Line::default());
     if let Some(bytes) = app.bytes.as_ref().filter(|b| b.number == at.number()) {
         out.extend(shown_bytes(app, bytes, width));
+        out.push(Line::default());
+        out.extend(control::lines(theme, open, width));
         out.extend(headers(theme, &bytes.headers, width));
     }
     out
 }
 
 /// The header's fields.
-fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
+fn fields(timeline: &Timeline, row: usize, at: &Row) -> Vec<(&'static str, String)> {
     let segment = &at.segment;
     let ends = &timeline.flow.ends;
     let mut out = vec![
@@ -116,10 +120,15 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
     );
     out.push(("window", window));
     out.push(("payload", format!("{} bytes", segment.len)));
+    let number = at.number();
+    let answer = timeline.rows[row..].iter().find(|r| r.reset.is_some_and(|reset| reset.answers == Some(number)));
     let arrival = match (at.receipt.fate, at.receipt.proof) {
-        (Fate::Proven, Some(proof)) => format!("it arrived: frame {proof} shows it"),
+        _ if answer.is_some() => {
+            format!("it arrived and was not taken: the RST in frame {} answers it", answer.map_or(0, Row::number))
+        }
+        (Fate::Proven, Some(proof)) => arrived(Some(number), Some(proof)),
         (Fate::Proven, None) => "it arrived".to_owned(),
-        (Fate::Likely, _) => "nothing contradicts that it arrived".to_owned(),
+        (Fate::Likely, _) => format!("{}; nothing contradicts it", arrived(Some(number), None)),
         (Fate::No, _) => "it did not arrive, or could not be taken".to_owned(),
         (Fate::Unknown, _) => "the capture does not tell".to_owned(),
     };
@@ -131,6 +140,35 @@ fn fields(timeline: &Timeline, at: &Row) -> Vec<(&'static str, String)> {
     }
     if segment.flags.has(Flags::CUT) {
         out.push(("cut", "the capture kept only the beginning of this frame".to_owned()));
+    }
+    out
+}
+
+/// Between which frames something arrived.
+fn arrived(from: Option<FrameNo>, by: Option<FrameNo>) -> String {
+    match (from, by) {
+        (Some(from), Some(by)) => format!("between frame {from} and frame {by}, which shows it"),
+        (None, Some(by)) => format!("before frame {by}, which shows it; what carried it is not in the capture"),
+        (_, None) => "not proven to have arrived".to_owned(),
+    }
+}
+
+/// The moves of both ends that the frame makes, or that begin with it.
+fn moves(theme: Theme, timeline: &Timeline, row: usize, number: FrameNo, width: usize) -> Vec<Line<'static>> {
+    let here = |c: &&StateChange| c.cause == number || c.row as usize == row;
+    let mut out = Vec::new();
+    for change in timeline.changes.iter().filter(here) {
+        let name = format!("{} moves", change.side.name());
+        let by = if change.cause == number { String::new() } else { format!(" of frame {}", change.cause) };
+        let when = timeline.arrival(change).map(|a| format!("; it arrived: {}", arrived(a.from, a.by)));
+        let words = format!(
+            "{} to {}: {}{by}{}",
+            change.from.name(),
+            change.to.name(),
+            change.on.words(),
+            when.unwrap_or_default().replace("it arrived: not", "not")
+        );
+        out.extend(named(theme, Role::Text, &name, &words, width, NAME));
     }
     out
 }

@@ -103,7 +103,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let Some(open) = &app.open else { return };
     let buffer = frame.buffer_mut();
     let areas = areas(app);
-    view::head(app, buffer, &title(app, open), &position(open));
+    view::head(app, buffer, &title(app, open), &position(app, open));
     if areas.overview.height > 0 {
         overview::draw(app.theme, open, buffer, areas.overview);
     }
@@ -125,7 +125,9 @@ fn title(app: &App, open: &Open) -> Line<'static> {
     let place = app.list.order.iter().position(|&i| app.data.summaries[i].id == flow.id).map_or(0, |p| p + 1);
     let all = app.list.order.len();
     let between = theme.glyph(Glyph::Between);
+    let known = app.known_at().map_or_else(String::new, |n| format!("as known at frame {n}  "));
     Line::from(vec![
+        theme.span(Role::Warning, &known),
         theme.span(Role::Dim, "connection "),
         theme.span(Role::Text, &flow.id.to_string()),
         theme.span(Role::Dim, &if all > 1 { format!(" ({place} of {all})  ") } else { "  ".to_owned() }),
@@ -134,7 +136,10 @@ fn title(app: &App, open: &Open) -> Line<'static> {
     ])
 }
 
-fn position(open: &Open) -> String {
+fn position(app: &App, open: &Open) -> String {
+    if app.without_hindsight() {
+        return "w: with hindsight".to_owned();
+    }
     let rows = &open.story.timeline.rows;
     format!("frame {} of {}", if rows.is_empty() { 0 } else { open.row() + 1 }, rows.len())
 }

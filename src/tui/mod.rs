@@ -7,9 +7,11 @@
 mod app;
 mod aside;
 mod connections;
+mod control;
 mod finding;
 mod frame;
 mod help;
+mod hindsight;
 pub mod keys;
 mod lanes;
 mod mouse;

@@ -2,8 +2,9 @@
 
 use crate::capture::FrameNo;
 use crate::diagnose::Finding;
+use crate::flow::Pair;
 use crate::story::{Step, Story};
-use crate::tcp::{Row, StateChange};
+use crate::tcp::{Control, ControlBlock, Row, StateChange};
 use crate::wire::Flags;
 
 /// The open connection.
@@ -23,6 +24,10 @@ pub struct Open {
     pub shown: usize,
     /// Changes that come later than the frame that causes them: the change, and its cause's row.
     pub late: Vec<(StateChange, usize)>,
+    /// Makes the control blocks.
+    control: Control,
+    /// Both ends' control blocks after a row: that of the chosen line, since [`Open::look`].
+    blocks: (usize, Pair<ControlBlock>),
 }
 
 impl Open {
@@ -34,7 +39,8 @@ impl Open {
         });
         let late = late.collect();
         let steps = story.steps.clone();
-        let mut open = Open { story, steps, folded: true, selected: 0, top: 0, shown: finding, late };
+        let (control, blocks) = (Control::default(), (usize::MAX, Pair::default()));
+        let mut open = Open { story, steps, folded: true, selected: 0, top: 0, shown: finding, late, control, blocks };
         open.select_finding(finding);
         open
     }
@@ -55,6 +61,19 @@ impl Open {
     /// The last row that the chosen line stands for or follows: the states after it are shown.
     pub fn row(&self) -> usize {
         self.steps.get(self.selected).map_or(0, last_row)
+    }
+
+    /// Makes the control blocks for the chosen line.
+    pub fn look(&mut self) {
+        let row = self.row();
+        if self.blocks.0 != row {
+            self.blocks = (row, self.control.at(&self.story.timeline, row));
+        }
+    }
+
+    /// Both ends' control blocks after the chosen line.
+    pub fn blocks(&self) -> &Pair<ControlBlock> {
+        &self.blocks.1
     }
 
     /// Chooses a line, and shows the finding that it belongs to.
@@ -158,7 +177,8 @@ impl Open {
         row.map(|r| self.choose_row(r)).is_some()
     }
 
-    fn choose_row(&mut self, row: usize) {
+    /// Chooses the line that shows a row; the last one, if there are fewer.
+    pub fn choose_row(&mut self, row: usize) {
         self.select(line_of(&self.steps, row));
     }
 

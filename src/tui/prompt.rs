@@ -52,7 +52,11 @@ impl App {
         match prompt.purpose {
             Purpose::Jump => match text.parse::<FrameNo>() {
                 Ok(number) => {
-                    let found = self.open.as_mut().is_some_and(|o| o.jump(number));
+                    let found = if self.without_hindsight() {
+                        self.know_frame(number)
+                    } else {
+                        self.open.as_mut().is_some_and(|o| o.jump(number))
+                    };
                     if !found {
                         self.say(&format!("frame {number} is not in this connection"));
                     }

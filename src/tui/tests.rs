@@ -13,7 +13,7 @@ use super::keys::{self, Action, Place};
 use super::theme::{Palette, Theme};
 use super::{picture, view};
 use crate::capture::testing;
-use crate::flow::{self, Input};
+use crate::flow::{self, Input, Side};
 use crate::story::Step;
 use crate::tcp::State;
 
@@ -516,4 +516,78 @@ fn the_states_have_their_own_styles() {
     };
     assert_ne!(at(State::Established.name()), at(State::CloseWait.name()));
     assert_ne!(at(State::CloseWait.name()), at(State::FinWait2.name()));
+}
+
+/// The state of an end at the chosen frame, and whether it is called an orphan.
+fn end_at(app: &App, side: Side) -> (State, Option<bool>) {
+    let open = app.open.as_ref().expect("the lanes are open");
+    let cell = open.story.timeline.rows[open.row()].cells[side];
+    (cell.state, cell.orphan)
+}
+
+#[test]
+fn without_hindsight_nothing_later_is_known() {
+    let mut app = incident((80, 24));
+    press(&mut app, ":9\n");
+    let before = screen(&app);
+    assert_eq!(end_at(&app, Side::Server), (State::FinWait2, Some(true)));
+    press(&mut app, "w");
+    assert_eq!(end_at(&app, Side::Server), (State::FinWait2, None));
+    let open = app.open.as_ref().expect("the lanes are open");
+    assert!(open.story.findings.is_empty() && open.story.timeline.rows.len() == 9);
+    let then = screen(&app);
+    assert!(then.contains("as known at frame 9") && !then.contains("orphan") && !then.contains("GET /api/orders HTTP"));
+    insta::assert_snapshot!("lanes-then-80x24", then);
+    press(&mut app, "w");
+    assert_eq!(screen(&app), before, "with hindsight it is as before");
+}
+
+#[test]
+fn steps_without_hindsight_learn_and_forget() {
+    let mut app = incident((120, 40));
+    let frames = |app: &App| app.open.as_ref().map_or(0, |o| o.story.timeline.rows.len());
+    let findings = |app: &App| app.open.as_ref().map_or(0, |o| o.story.findings.len());
+    press(&mut app, ":9\nw");
+    assert_eq!((frames(&app), findings(&app)), (9, 0));
+    press(&mut app, "jjj");
+    assert_eq!((frames(&app), findings(&app)), (12, 1), "the reset tells");
+    press(&mut app, "k");
+    assert_eq!((frames(&app), findings(&app)), (11, 0));
+    press(&mut app, "g");
+    assert_eq!(frames(&app), 1);
+    press(&mut app, "s");
+    assert_eq!(frames(&app), 2);
+    press(&mut app, ":8\n");
+    assert_eq!(frames(&app), 8);
+    press(&mut app, "\nl");
+    assert_eq!((app.place(), frames(&app)), (Place::Frame, 9));
+    assert!(screen(&app).contains("as known at frame 9"));
+    press(&mut app, "h");
+    assert_eq!(frames(&app), 8);
+    press(&mut app, "\x1bG");
+    assert_eq!((frames(&app), findings(&app)), (13, 1));
+    press(&mut app, "w");
+    assert!(!app.without_hindsight() && app.open.as_ref().is_some_and(|o| o.row() == 12));
+}
+
+#[test]
+fn another_connection_without_hindsight_begins_at_its_first_frame() {
+    let mut app = many((120, 40));
+    press(&mut app, "j\nw\t");
+    key(&mut app, KeyCode::Tab, KeyModifiers::NONE);
+    assert!(app.without_hindsight());
+    assert_eq!(app.open.as_ref().map(|o| o.story.timeline.rows.len()), Some(1));
+}
+
+#[test]
+fn bounds_and_control_blocks_are_shown() {
+    let mut app = incident((200, 60));
+    press(&mut app, ":10\n");
+    let panel = screen(&app);
+    for words in ["arrived between 8 and 9", "una 122, nxt 243", "121 B of 65.5 kB", "arrived inferred, not proven"] {
+        assert!(panel.contains(words), "{words}\n{panel}");
+    }
+    insta::assert_snapshot!("lanes-control-200x60", panel);
+    press(&mut app, "\n");
+    insta::assert_snapshot!("frame-control-200x60", screen(&app));
 }

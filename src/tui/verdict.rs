@@ -35,6 +35,7 @@ pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
         None => String::new(),
     };
     let title = match open.finding() {
+        None if open.story.until.is_some() => Line::from(theme.span(Role::Good, "nothing found so far")),
         None => Line::from(theme.span(Role::Good, "nothing found on this connection")),
         Some(_) => Line::default(),
     };
