@@ -15,6 +15,9 @@ use vt100::{MouseProtocolMode, Parser};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sample-captures/okhttp-half-closed-reuse.pcapng");
 
+/// How long a step may take, on a machine that has much else to do.
+const DEADLINE: Duration = Duration::from_secs(60);
+
 /// A program in a terminal of 80 by 24.
 struct Session {
     pty: PtyPair,
@@ -62,9 +65,9 @@ impl Session {
         self.screen.screen().contents()
     }
 
-    /// Waits until the screen is as wanted, and fails with the screen after 20 seconds.
+    /// Waits until the screen is as wanted, and fails with the screen after [`DEADLINE`].
     fn until(&mut self, wanted: &str, holds: impl Fn(&vt100::Screen) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + DEADLINE;
         while !holds(self.screen.screen()) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.output.recv_timeout(left) {
@@ -155,7 +158,7 @@ fn a_suspended_program_gives_the_terminal_back_and_returns() {
     session.press("\x1a");
     session.until("the shell's screen", |s| !s.alternate_screen() && !s.hide_cursor());
     let id = session.child.process_id().unwrap().to_string();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + DEADLINE;
     loop {
         let state = std::process::Command::new("ps").args(["-o", "stat=", "-p", &id]).output().unwrap().stdout;
         if state.starts_with(b"T") {

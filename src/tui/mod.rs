@@ -114,6 +114,11 @@ where
     let mut waiting: Option<Event> = None;
     loop {
         if waiting.is_none() {
+            // what is drawn must fit the terminal as it is now, whatever events said of it
+            let size = terminal.size().map_err(io::Error::other)?;
+            if size != app.size {
+                app.handle(Event::Resize(size.width, size.height));
+            }
             terminal.draw(|frame| view::view(app, frame)).map_err(io::Error::other)?;
         }
         let event = match waiting.take() {

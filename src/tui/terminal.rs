@@ -69,17 +69,27 @@ pub fn suspend(_terminal: &mut DefaultTerminal) -> io::Result<()> {
     Ok(())
 }
 
-/// Turns the signals that end or suspend a program into events.
+/// Turns the signals that end or suspend a program, and the one of a resized terminal, into events.
+///
+/// They are all caught when this returns. crossterm's reader tells of a resize too, but only once its own thread has got
+/// to run; a terminal that is resized before that would stay at its old size.
 #[cfg(unix)]
 pub fn signals(events: std::sync::mpsc::Sender<super::app::Event>) -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 
     use super::app::Event;
 
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH])?;
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            let event = if signal == SIGTSTP { Event::Suspend } else { Event::Quit };
+            let event = match signal {
+                SIGTSTP => Event::Suspend,
+                SIGWINCH => match crossterm::terminal::size() {
+                    Ok((width, height)) => Event::Resize(width, height),
+                    Err(_) => continue,
+                },
+                _ => Event::Quit,
+            };
             if events.send(event).is_err() {
                 break;
             }
