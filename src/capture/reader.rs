@@ -103,10 +103,10 @@ impl Reader {
     pub fn open(input: &Input, id: u32) -> Result<Reader, LoadError> {
         let opened = input::open(input)?;
         let mut window = Window::new(opened.reader);
-        let whole = window.fill(pcap::FILE_HEADER).map_err(|e| input.error(format!("cannot be read: {e}")))?;
+        let whole = window.fill(pcap::FILE_HEADER).map_err(|e| input.error(format!("the file cannot be read: {e}")))?;
         let head = window.bytes();
         if head.is_empty() {
-            return Err(input.error("is empty; a capture has at least a file header"));
+            return Err(input.error("the file is empty; a capture has at least a file header"));
         }
         let (layout, format) = if pcapng::begins(head) {
             (Layout::PcapNg(pcapng::Layout::default()), "pcapng")

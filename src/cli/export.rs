@@ -10,8 +10,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Common, reading};
+use super::{Common, complain, reading};
 use crate::export::{self, FORMATS, Format, Look};
+use crate::story::units::count;
 
 #[derive(Debug, Args)]
 pub(super) struct Command {
@@ -38,12 +39,14 @@ pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
         Some(path) if path.as_os_str() != "-" => {
             let shown = path.display();
             if command.files.iter().any(|f| is_same(Path::new(f), path)) {
-                bail!("{shown}: is one of the captures; choose another file to write to");
+                bail!("{shown}: this is one of the captures; choose another file to write to");
             }
-            let file = File::create(path).with_context(|| format!("{shown}: cannot be written"))?;
+            let file = File::create(path).with_context(|| format!("{shown}: the file cannot be written"))?;
             let look = Look { color: false, ..common.look() };
             let written = write(command.format, &reading.report(look), file);
-            written.with_context(|| format!("{shown}: cannot be written"))?;
+            written.with_context(|| format!("{shown}: the file cannot be written"))?;
+            let connections = count(reading.ids.len(), "connection");
+            complain(&format!("{shown}: {connections} written as {}", command.format.name));
         }
         _ => write(command.format, &reading.report(common.look()), io::stdout().lock())?,
     }

@@ -56,7 +56,7 @@ struct Common {
     #[arg(long, value_name = "EXPR", global = true)]
     filter: Option<String>,
     /// Only this connection, as `finwait list` counts them
-    #[arg(short, long, value_name = "N", global = true)]
+    #[arg(short, long, value_name = "N", global = true, value_parser = number)]
     connection: Option<u32>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
@@ -64,6 +64,12 @@ struct Common {
     /// Draw with ASCII characters alone
     #[arg(long, global = true)]
     ascii: bool,
+}
+
+/// A connection's number.
+fn number(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| "a connection's number is a whole number from 1 on; `finwait list` shows them".to_owned())
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -131,7 +137,7 @@ fn terminal(files: &[OsString], common: &Common) -> Result<ExitCode> {
         }
     }
     if !io::stdout().is_terminal() {
-        bail!("standard output is no terminal; `finwait check`, `list` and `export` print to files and pipes");
+        bail!("standard output is not a terminal; `finwait check`, `list` and `export` print to files and pipes");
     }
     let options =
         tui::Options { ascii: common.ascii, color, connection: common.connection, filter: common.filter.clone() };

@@ -2,13 +2,15 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::story::units;
+
 /// The width of printed prose.
 pub const WIDTH: usize = 100;
 
-/// Breaks text between words so that no line is wider than `width`, unless a word alone is.
+/// Breaks text between words, not between a number and its unit, so that no line is wider than `width`, unless a word alone is.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
+    for word in units::unbroken(text) {
         match lines.last_mut() {
             Some(line) if line.width() + 1 + word.width() <= width => {
                 line.push(' ');

@@ -224,14 +224,14 @@ impl<'a> Parser<'a> {
             "host" => {
                 let (text, at) = self.word("an address after `host`")?;
                 let address =
-                    text.parse().map_err(|_| self.error(at, format!("`{}` is no IP address", plain(text))))?;
+                    text.parse().map_err(|_| self.error(at, format!("`{}` is not an IP address", plain(text))))?;
                 Ok(Filter::Host(ends, address))
             }
             "net" => self.net(ends),
             "port" => {
                 let (text, at) = self.word("a number after `port`")?;
                 let port =
-                    text.parse().map_err(|_| self.error(at, format!("`{}` is no port: 0 to 65535", plain(text))))?;
+                    text.parse().map_err(|_| self.error(at, format!("`{}` is not a port: 0 to 65535", plain(text))))?;
                 Ok(Filter::Port(ends, port))
             }
             "state" => {
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
                     Ok(Filter::State(ends, info.state))
                 } else {
                     let hint = suggestion(&name, STATES.iter().map(|s| s.name));
-                    Err(self.error(at, format!("`{}` is no TCP state{hint}", plain(text))))
+                    Err(self.error(at, format!("`{}` is not a TCP state{hint}", plain(text))))
                 }
             }
             _ => Err(self.error(at, format!("expected `host`, `net`, `port` or `state`, not `{}`", plain(word)))),
@@ -257,7 +257,7 @@ impl<'a> Parser<'a> {
             (bits <= most).then_some((ip, bits))
         });
         let (ip, bits) = parsed.ok_or_else(|| {
-            self.error(at, format!("`{}` is no network, such as 10.0.0.0/8 or fd00::/8", plain(text)))
+            self.error(at, format!("`{}` is not a network, such as 10.0.0.0/8 or fd00::/8", plain(text)))
         })?;
         Ok(Filter::Net(ends, ip, bits))
     }

@@ -38,6 +38,35 @@ pub fn bytes(n: u64) -> String {
     format!("{size:.1} {unit}")
 }
 
+/// Units that follow a number after a blank.
+const UNITS: [&str; 13] = ["ns", "µs", "us", "ms", "s", "min", "h", "d", "B", "kB", "MB", "GB", "TB"];
+
+/// Words between which a line may break: a number stays with its unit, as in `15 min 24 s`.
+pub fn unbroken(text: &str) -> Vec<&str> {
+    let number = |word: &str| word.trim_start_matches(['(', '-', '+']).starts_with(|c: char| c.is_ascii_digit());
+    let unit = |word: &str| UNITS.contains(&word.trim_end_matches(|c: char| !c.is_alphanumeric()));
+    let mut out: Vec<&str> = Vec::new();
+    let mut start = 0;
+    let mut last = "";
+    let mut end = 0;
+    for word in text.split(' ') {
+        let at = end;
+        end = at + word.len() + 1;
+        // a word goes on with the one before if that is a number and this its unit, or that a unit and this the next
+        // number of the same duration
+        let joins = number(last) && unit(word) || ["min", "h", "d"].contains(&last) && number(word);
+        if at == 0 || joins {
+            last = word;
+            continue;
+        }
+        out.push(&text[start..at - 1]);
+        start = at;
+        last = word;
+    }
+    out.push(&text[start..]);
+    out
+}
+
 /// `1 frame`, `37 frames`.
 pub fn count(n: usize, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
@@ -80,6 +109,18 @@ mod tests {
             assert_eq!(duration(nanos), words);
         }
         assert!(duration(Nanos::MIN).starts_with('-'));
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        for (text, parts) in [
+            ("", vec![""]),
+            ("a  b", vec!["a", "", "b"]),
+            ("idle for 3.374 s, then 27 B.", vec!["idle", "for", "3.374 s,", "then", "27 B."]),
+            ("after (15 min 24 s) 8 frames", vec!["after", "(15 min 24 s)", "8", "frames"]),
+        ] {
+            assert_eq!(unbroken(text), parts);
+        }
     }
 
     #[test]

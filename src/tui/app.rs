@@ -13,6 +13,7 @@ use super::{connections, finding, frame, help, lanes};
 use crate::capture::FrameNo;
 use crate::diagnose::Summary;
 use crate::flow::{LoadError, Progress, Trace};
+use crate::story::units;
 use crate::tcp::Row;
 
 /// What happens to the program.
@@ -186,7 +187,13 @@ impl App {
             Action::PageUp => self.travel(-self.page()),
             Action::PageDown => self.travel(self.page()),
             Action::First => self.travel(isize::MIN),
-            Action::Last => self.travel(isize::MAX),
+            Action::Last => {
+                self.travel(isize::MAX);
+                // the last line is a note; it stays on the screen, since lines around the chosen one do
+                if let (Place::Lanes, Some(open)) = (self.spot().place, &mut self.open) {
+                    open.select_last_frame();
+                }
+            }
             Action::Open => return self.enter(),
             Action::NextFinding => self.next_finding(true),
             Action::LastFinding => self.next_finding(false),
@@ -230,6 +237,15 @@ impl App {
             Action::Suspend => return Effect::Suspend,
             Action::Accept => self.accept(),
             Action::Erase => self.erase(),
+            Action::EraseWord => self.edit(|p| p.erase_to(p.word())),
+            Action::Clear => self.edit(|p| {
+                p.cursor = p.text.len();
+                p.erase_to(0);
+            }),
+            Action::CursorLeft => self.edit(|p| p.cursor = p.before()),
+            Action::CursorRight => self.edit(|p| p.cursor = p.after()),
+            Action::CursorStart => self.edit(|p| p.cursor = 0),
+            Action::CursorEnd => self.edit(|p| p.cursor = p.text.len()),
             Action::Cancel => self.prompt = None,
         }
         self.settle();
@@ -245,7 +261,11 @@ impl App {
     }
 
     fn back(&mut self) {
-        if self.spots.len() > 1 {
+        if self.spot().place == Place::Connections && self.list.filter.is_some() {
+            // an empty filter has no mistake in it
+            let _ = self.filter("");
+            self.say("no filter: all connections are shown");
+        } else if self.spots.len() > 1 {
             self.spots.pop();
         } else {
             self.say("this is the first page: q quits");
@@ -273,7 +293,7 @@ impl App {
                     return self.read(row);
                 }
                 if !open.is_some_and(Open::unfold) {
-                    self.say("this line is no frame");
+                    self.say("this line is not a frame");
                 }
             }
             _ => {}
@@ -294,7 +314,10 @@ impl App {
             if self.show(id, 0) {
                 self.settle();
             } else {
-                self.say(&format!("there is no connection {id}: {} were found", self.data.summaries.len()));
+                self.say(&format!(
+                    "there is no connection {id}: {} found",
+                    units::count(self.data.summaries.len(), "connection")
+                ));
             }
         }
         self.settle();

@@ -211,21 +211,32 @@ fn line(theme: Theme, buffer: &mut Buffer, y: u16, widths: &[u16], cells: &[Stri
     }
 }
 
+/// Columns of the head that are neither the filter nor the counts.
+const FILTER_FRAME: usize = 10 + 8 + 5 + 12 + 3;
+
 fn title(app: &App) -> Line<'static> {
     let theme = app.theme;
-    let mut spans = vec![theme.span(Role::Title, &view::names(app))];
-    if let Some(filter) = &app.list.filter {
-        spans.push(theme.span(Role::Dim, "  filter: "));
-        spans.push(theme.span(Role::Text, filter));
-    }
-    Line::from(spans)
+    let names = theme.span(Role::Title, &view::names(app));
+    let Some(filter) = &app.list.filter else { return Line::from(names) };
+    // how to be rid of it must be read whatever the filter's length; the captures' names come last
+    let room = usize::from(app.size.width).saturating_sub(FILTER_FRAME + counts(app).len());
+    let filter = text::fit(&theme.clean(filter), room, theme.glyph(Glyph::Ellipsis));
+    Line::from(vec![
+        theme.span(Role::Dim, "filter: "),
+        Span::styled(filter, theme.style(Role::Text)),
+        theme.span(Role::Key, "  Esc"),
+        theme.span(Role::Dim, " shows all  "),
+        names,
+    ])
 }
 
 fn counts(app: &App) -> String {
     let (shown, all) = (app.list.order.len(), app.data.summaries.len());
     let found = app.list.order.iter().filter(|&&i| !app.data.summaries[i].findings.is_empty()).count();
-    let of = if shown == all { String::new() } else { format!(" of {all}") };
-    format!("{shown}{of} connections, {found} with findings")
+    if app.list.filter.is_some() {
+        return format!("{shown} of {}", units::count(all, "connection"));
+    }
+    format!("{}, {found} with findings", units::count(all, "connection"))
 }
 
 /// Draws what is known of the chosen connection, or of the capture.
@@ -247,7 +258,7 @@ fn below(app: &App, buffer: &mut Buffer, area: Rect) {
     }
     if let Some(summary) = chosen {
         let request =
-            if summary.request.is_some() { format!("  first request: {}", request(summary)) } else { String::new() };
+            if summary.request.is_some() { format!("  First request: {}", request(summary)) } else { String::new() };
         let words = format!(
             "{} {} sent, {} received by the client.{request}",
             summary.outcome.info().what,

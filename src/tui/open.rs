@@ -140,6 +140,14 @@ impl Open {
         line.map(|l| self.select(l)).is_some()
     }
 
+    /// Chooses the last line that is a frame, or stands for some.
+    pub fn select_last_frame(&mut self) {
+        let frame = |s: &Step| matches!(s, Step::Frame { .. } | Step::Fold { .. });
+        if let Some(line) = self.steps.iter().rposition(frame) {
+            self.select(line);
+        }
+    }
+
     /// Chooses a frame by its number. Is it in this connection?
     pub fn jump(&mut self, number: FrameNo) -> bool {
         let row = row_of(&self.story.timeline.rows, number);

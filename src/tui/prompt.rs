@@ -20,28 +20,69 @@ pub struct Prompt {
     pub purpose: Purpose,
     /// What has been typed.
     pub text: String,
+    /// Where the next character goes: a place between bytes of the text.
+    pub cursor: usize,
+    /// What is wrong with the text.
+    pub error: Option<String>,
 }
 
 /// The most characters that can be typed into a line.
 const MOST_TYPED: usize = 500;
 
+impl Prompt {
+    /// The place one character before the cursor.
+    pub(super) fn before(&self) -> usize {
+        self.text[..self.cursor].char_indices().next_back().map_or(0, |(at, _)| at)
+    }
+
+    /// The place one character after the cursor.
+    pub(super) fn after(&self) -> usize {
+        self.cursor + self.text[self.cursor..].chars().next().map_or(0, char::len_utf8)
+    }
+
+    /// The place where the word before the cursor begins.
+    pub(super) fn word(&self) -> usize {
+        let before = self.text[..self.cursor].trim_end();
+        before.rfind(' ').map_or(0, |at| at + 1)
+    }
+
+    /// Erases from `start` to the cursor.
+    pub(super) fn erase_to(&mut self, start: usize) {
+        self.text.replace_range(start..self.cursor, "");
+        self.cursor = start;
+        self.error = None;
+    }
+}
+
 impl App {
     /// Opens a line to type into.
     pub(super) fn ask(&mut self, purpose: Purpose, text: String) {
-        self.prompt = Some(Prompt { purpose, text });
+        self.prompt = Some(Prompt { purpose, cursor: text.len(), text, error: None });
     }
 
     /// Types a character.
     pub(super) fn type_in(&mut self, c: char) {
         if let Some(prompt) = self.prompt.as_mut().filter(|p| p.text.chars().count() < MOST_TYPED) {
-            prompt.text.push(c);
+            prompt.text.insert(prompt.cursor, c);
+            prompt.cursor += c.len_utf8();
+            prompt.error = None;
         }
     }
 
-    /// Erases the last character, and leaves the line if there is none.
+    /// Erases the character before the cursor, and leaves the line if it is empty.
     pub(super) fn erase(&mut self) {
-        if self.prompt.as_mut().is_some_and(|p| p.text.pop().is_none()) {
+        let Some(prompt) = &mut self.prompt else { return };
+        if prompt.text.is_empty() {
             self.prompt = None;
+        } else {
+            prompt.erase_to(prompt.before());
+        }
+    }
+
+    /// Changes the line that is typed into.
+    pub(super) fn edit(&mut self, change: impl FnOnce(&mut Prompt)) {
+        if let Some(prompt) = &mut self.prompt {
+            change(prompt);
         }
     }
 
@@ -61,12 +102,11 @@ impl App {
                         self.say(&format!("frame {number} is not in this connection"));
                     }
                 }
-                Err(_) => self.say(&format!("“{text}” is no frame number")),
+                Err(_) => self.say(&format!("“{text}” is not a frame number")),
             },
             Purpose::Filter => {
                 if let Err(says) = self.filter(text) {
-                    self.say(&says);
-                    self.prompt = Some(prompt);
+                    self.prompt = Some(Prompt { error: Some(says), ..prompt });
                 }
             }
         }

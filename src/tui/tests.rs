@@ -96,6 +96,7 @@ fn press(app: &mut App, keys: &str) {
         let code = match c {
             '\n' => KeyCode::Enter,
             '\x1b' => KeyCode::Esc,
+            '←' => KeyCode::Left,
             c => KeyCode::Char(c),
         };
         key(app, code, KeyModifiers::NONE);
@@ -280,17 +281,34 @@ fn a_filter_shows_what_it_selects_and_says_what_is_wrong() {
     assert!(!app.list.order.is_empty() && app.list.order.len() < all);
     press(&mut app, "/ nonsense\n");
     assert_eq!(app.place(), Place::Prompt);
-    assert!(app.message.is_some());
+    let error = app.prompt.as_ref().and_then(|p| p.error.clone()).expect("the filter makes no sense");
+    let last = error.split_whitespace().last().expect("an error has words");
+    assert!(screen(&app).contains(last), "the whole error is shown");
     press(&mut app, "\x1b/");
-    for _ in 0..40 {
-        key(&mut app, KeyCode::Backspace, KeyModifiers::NONE);
-    }
-    press(&mut app, "/");
-    for _ in 0.."outcome refused".len() {
-        key(&mut app, KeyCode::Backspace, KeyModifiers::NONE);
-    }
+    key(&mut app, KeyCode::Char('u'), KeyModifiers::CONTROL);
     press(&mut app, "\n");
+    assert_eq!(app.list.order.len(), all, "an empty line shows all");
+    press(&mut app, "/outcome refused\n");
+    assert!(screen(&app).contains("filter: outcome refused  Esc shows all"));
+    press(&mut app, "\x1b");
     assert_eq!(app.list.order.len(), all);
+}
+
+#[test]
+fn a_line_is_edited_in_the_middle() {
+    let mut app = many((80, 24));
+    press(&mut app, "/rot 80←←←←p");
+    let typed = |app: &App| app.prompt.as_ref().map(|p| p.text.clone()).unwrap_or_default();
+    assert_eq!(typed(&app), "ropt 80");
+    key(&mut app, KeyCode::Home, KeyModifiers::NONE);
+    key(&mut app, KeyCode::Right, KeyModifiers::NONE);
+    key(&mut app, KeyCode::Backspace, KeyModifiers::NONE);
+    assert_eq!(typed(&app), "opt 80");
+    key(&mut app, KeyCode::End, KeyModifiers::NONE);
+    key(&mut app, KeyCode::Char('w'), KeyModifiers::CONTROL);
+    assert_eq!(typed(&app), "opt ");
+    key(&mut app, KeyCode::Char('u'), KeyModifiers::CONTROL);
+    assert_eq!(typed(&app), "");
 }
 
 #[test]
@@ -340,7 +358,7 @@ fn bytes_of_a_capture_reach_no_terminal_unescaped() {
 
 /// What can be seen or is done: the screen, and the effect's name.
 fn seen(app: &App, effect: &Effect) -> String {
-    format!("{}{effect:?}", screen(app))
+    format!("{}{:?}{effect:?}", screen(app), app.prompt)
 }
 
 #[test]
@@ -364,7 +382,7 @@ fn no_key_is_dead() {
                 // at the beginning, at the end, and in the middle
                 let prepare = match place {
                     Place::Start | Place::Loading => &["", "", ""],
-                    Place::Prompt => &["7", "", "1"],
+                    Place::Prompt => &["7", "", "12←"],
                     _ => &["g", "G", "gjj"],
                 };
                 let works = prepare.iter().any(|p| does_something(p));

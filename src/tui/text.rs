@@ -2,6 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::story::units;
+
 /// Columns that words take up.
 pub fn width(words: &str) -> usize {
     words.width()
@@ -36,12 +38,13 @@ pub fn pad(words: &str, columns: usize) -> String {
     format!("{words}{}", " ".repeat(columns.saturating_sub(words.width())))
 }
 
-/// Breaks words into lines of at most `columns`, between words where that is possible.
+/// Breaks words into lines of at most `columns`, between words where that is possible; not between a number and
+/// its unit.
 pub fn wrap(words: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in words.split(' ').filter(|w| !w.is_empty()) {
+    for word in units::unbroken(words).into_iter().filter(|w| !w.is_empty()) {
         let mut word = word;
         if used > 0 && used + 1 + word.width() > columns {
             lines.push(String::new());

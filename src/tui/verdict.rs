@@ -61,7 +61,7 @@ fn legend(theme: Theme) -> String {
     let meanings = [
         (Glyph::LaneProven, "proven"),
         (Glyph::LaneInferred, "inferred"),
-        (Glyph::LaneInFlight, "news on its way"),
+        (Glyph::LaneInFlight, "segment on its way"),
         (Glyph::LaneClosed, "no socket"),
     ];
     meanings.map(|(glyph, words)| format!("{} {words}", theme.glyph(glyph))).join("  ")

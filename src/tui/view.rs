@@ -92,12 +92,17 @@ pub fn rule(theme: Theme, buffer: &mut Buffer, area: Rect, title: Line<'static>,
 
 /// Draws words in place of a part of a rule, so that nothing of its style is left under them.
 fn on_rule(buffer: &mut Buffer, words: &Line<'_>, area: Rect) {
+    clear(buffer, area);
+    buffer.set_line(area.x, area.y, words, area.width);
+}
+
+/// Leaves nothing of what was drawn in `area`.
+fn clear(buffer: &mut Buffer, area: Rect) {
     for position in area.intersection(buffer.area).positions() {
         if let Some(cell) = buffer.cell_mut(position) {
             cell.reset();
         }
     }
-    buffer.set_line(area.x, area.y, words, area.width);
 }
 
 /// Draws lines into `area`, the first `above` of them left out.
@@ -120,6 +125,10 @@ pub fn scrolled(app: &App, buffer: &mut Buffer, all: &[Line<'_>]) -> String {
     }
 }
 
+/// What can be typed as a filter.
+const FILTER_HINT: &str = "for example: server port 443 and not outcome closed-by-client. An empty line shows all \
+                           connections; Ctrl-U clears the line, Esc leaves it.";
+
 /// Draws the last line: what is typed, or what there is to say, or the keys.
 fn bar(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();
@@ -130,17 +139,33 @@ fn bar(app: &App, frame: &mut Frame<'_>) {
             Purpose::Filter => "/",
             Purpose::Jump => ":",
         };
-        let typed = theme.clean(&prompt.text);
-        let line = Line::from(vec![theme.span(Role::Key, &format!(" {name}")), theme.span(Role::Text, &typed)]);
-        let (x, _) = frame.buffer_mut().set_line(0, y, &line, area.width);
-        let hint = match (&app.message, prompt.purpose) {
-            (Some(message), _) => message.clone(),
-            (None, Purpose::Filter) => "for example: server port 443 and not outcome closed-by-client".to_owned(),
-            (None, Purpose::Jump) => "a frame's number".to_owned(),
+        let room = usize::from(area.width).saturating_sub(4);
+        // the part that ends at the cursor, if not everything fits
+        let before = theme.clean(&prompt.text[..prompt.cursor]);
+        let skip = text::width(&before).saturating_sub(room);
+        let before: String = before.chars().skip(skip).collect();
+        let after = theme.clean(&prompt.text[prompt.cursor..]);
+        let x = 2 + text::width(&before) as u16;
+        let line = Line::from(vec![
+            theme.span(Role::Key, &format!(" {name}")),
+            Span::styled(before, theme.style(Role::Text)),
+            Span::styled(after, theme.style(Role::Text)),
+        ]);
+        let buffer = frame.buffer_mut();
+        buffer.set_line(0, y, &line, area.width);
+        let (role, words) = match (&prompt.error, prompt.purpose) {
+            (Some(error), _) => (Role::Problem, error.as_str()),
+            (None, Purpose::Filter) => (Role::Dim, FILTER_HINT),
+            (None, Purpose::Jump) => (Role::Dim, "the number of a frame of this connection"),
         };
-        let role = if app.message.is_some() { Role::Problem } else { Role::Dim };
-        let hint = theme.span(role, &format!("   {hint}"));
-        frame.buffer_mut().set_span(x + 1, y, &hint, area.width.saturating_sub(x + 1));
+        let lines = text::wrap(&theme.clean(words), room);
+        let top = y.saturating_sub(lines.len() as u16 + 1);
+        let above = Rect { x: 0, y: top, width: area.width, height: y - top };
+        clear(buffer, above);
+        let inner = rule(theme, buffer, above, Line::default(), "");
+        for (y, line) in (inner.y..inner.bottom()).zip(lines) {
+            buffer.set_string(2, y, line, theme.style(role));
+        }
         frame.set_cursor_position((x.min(area.width.saturating_sub(1)), y));
         return;
     }
