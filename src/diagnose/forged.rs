@@ -119,7 +119,7 @@ pub fn reasons(facts: &Facts, i: usize) -> Vec<String> {
         .find(|r| r.from == row.from && !r.segment.is_icmp() && !r.segment.flags.any(Flags::FIN | Flags::RST));
     if let Some(usual) = usual.filter(|u| u.segment.ttl != row.segment.ttl) {
         said.push(format!(
-            "Its hop count (TTL) is {}, its sender's other frames have {}.",
+            "Its hop limit (TTL) is {}, its sender's other frames have {}.",
             row.segment.ttl, usual.segment.ttl
         ));
     }

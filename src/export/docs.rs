@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::diagnose::{RULES, Role, Rule, TIMEOUTS};
+use crate::story::remarks::REMARKS;
 use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES};
 
 /// The names of figures in findings, and what they are. Seconds unless the name says otherwise.
@@ -19,7 +20,7 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("lost_bytes", "payload bytes that were lost"),
     ("copy_count", "copies of the same data"),
     ("lost_count", "segments that were lost"),
-    ("hop_count", "hop count (TTL) of a frame"),
+    ("hop_count", "hop limit (TTL) of a frame"),
     ("late_count", "segments that came after later ones"),
     ("port_count", "ports used"),
     ("request_count", "requests on one connection"),
@@ -154,6 +155,12 @@ pub fn marks() -> String {
         &mut page,
         &["mark", "difference", "reason"],
         DIFFERENCES.iter().map(|(mark, what, why)| [format!("`{mark}`"), cell(what), cell(why)]),
+    );
+    page += "\n## Words and signs in the lanes\n\nBesides the marks.\n\n";
+    table(
+        &mut page,
+        &["in the lanes", "name", "what it means"],
+        REMARKS.iter().map(|r| [cell(r.text), format!("`{}`", r.name), cell(r.what)]),
     );
     page += "\n## Causes of resets\n\nWhy an RST was sent, as far as its form and its sender's state tell, with the name \
              that Linux has for it (`enum sk_rst_reason`).\n\n";

@@ -25,39 +25,62 @@ struct Glyphs {
     dash: &'static str,
     right: &'static str,
     left: &'static str,
+    unsure_right: &'static str,
+    unsure_left: &'static str,
     lost: &'static str,
     silence: &'static str,
     note: &'static str,
+    ends: &'static str,
 }
 
-const UNICODE: Glyphs =
-    Glyphs { lane: unicode_lane, dash: "─", right: "▶", left: "◀", lost: "╳", silence: "⋮", note: "★" };
-const ASCII: Glyphs = Glyphs { lane: ascii_lane, dash: "-", right: ">", left: "<", lost: "x", silence: ":", note: "*" };
+// the same as on the screen (`GLYPHS` of the terminal program)
+const UNICODE: Glyphs = Glyphs {
+    lane: unicode_lane,
+    dash: "─",
+    right: "▶",
+    left: "◀",
+    unsure_right: "▷",
+    unsure_left: "◁",
+    lost: "✗",
+    silence: "⋮",
+    note: "★",
+    ends: "╵",
+};
+const ASCII: Glyphs = Glyphs {
+    lane: ascii_lane,
+    dash: "-",
+    right: ">",
+    left: "<",
+    unsure_right: ")",
+    unsure_left: "(",
+    lost: "x",
+    silence: ";",
+    note: "*",
+    ends: "$",
+};
 
 /// What the lines mean, in one line.
 pub fn legend(paint: Paint) -> &'static str {
     if paint.is_ascii() {
-        "| proven, : inferred, . assumed, no line: CLOSED. x not received. ! suspect. * note. Times in seconds."
+        "| proven, : inferred, . no socket. ( ) nothing shows that it was taken, x not taken. ! suspect, * comment, $ end. Seconds."
     } else {
-        "┃ proven, ┊ inferred, · assumed, no line: CLOSED. ╳ not received. ! suspect. ★ note. Times in seconds."
+        "┃ proven, ┊ inferred, · no socket. ◁ ▷ nothing shows that it was taken, ✗ not taken. ! suspect, ★ comment, ╵ end. Seconds."
     }
 }
 
 fn unicode_lane(cell: Cell) -> &'static str {
     match (cell.state, cell.certainty) {
-        (State::Closed, _) => " ",
+        (State::Closed, _) => "·",
         (_, Certainty::Proven) => "┃",
-        (_, Certainty::Inferred) => "┊",
-        (_, Certainty::Assumed) => "·",
+        (_, Certainty::Inferred | Certainty::Assumed) => "┊",
     }
 }
 
 fn ascii_lane(cell: Cell) -> &'static str {
     match (cell.state, cell.certainty) {
-        (State::Closed, _) => " ",
+        (State::Closed, _) => ".",
         (_, Certainty::Proven) => "|",
-        (_, Certainty::Inferred) => ":",
-        (_, Certainty::Assumed) => ".",
+        (_, Certainty::Inferred | Certainty::Assumed) => ":",
     }
 }
 
@@ -118,8 +141,9 @@ impl<'a> Lanes<'a> {
                     let dots = self.glyphs.silence;
                     self.between(*after, [dots, dots, ""], says, out)?;
                 }
-                Step::Note { says, .. } => {
-                    let sign = self.glyphs.note;
+                Step::Note { after, says } => {
+                    let last = after + 1 == rows.len() && step == self.story.steps.last().unwrap_or(step);
+                    let sign = if last { self.glyphs.ends } else { self.glyphs.note };
                     writeln!(out, "{sign:>width$} {}", self.paint.text(says), width = self.number - 1)?;
                 }
             }
@@ -186,14 +210,18 @@ impl<'a> Lanes<'a> {
         let label = shorten(&label, self.between - SHAFT);
         let fill = (self.between - SHAFT).saturating_sub(label.width());
         let shaft = |n: usize| self.glyphs.dash.repeat(n);
-        let lost = row.receipt.fate == Fate::No;
+        let (right, left) = match row.receipt.fate {
+            Fate::Proven | Fate::Likely => (self.glyphs.right, self.glyphs.left),
+            Fate::Unknown => (self.glyphs.unsure_right, self.glyphs.unsure_left),
+            Fate::No => (self.glyphs.lost, self.glyphs.lost),
+        };
         match row.from {
             Side::Client => {
-                let tip = if lost { self.glyphs.lost } else { self.glyphs.right };
+                let tip = right;
                 format!("{} {label} {}{tip}", shaft(2), shaft(fill + 1))
             }
             Side::Server => {
-                let tip = if lost { self.glyphs.lost } else { self.glyphs.left };
+                let tip = left;
                 format!("{tip}{} {label} {}", shaft(fill + 1), shaft(2))
             }
         }

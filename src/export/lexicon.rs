@@ -6,6 +6,7 @@ use super::Look;
 use super::paint::{Paint, Style};
 use super::wrap::{WIDTH, wrap};
 use crate::diagnose::{RULES, Rule};
+use crate::story::remarks::{REMARKS, RemarkInfo};
 use crate::tcp::{MARKS, MOVES, MarkInfo, OUTCOMES, OutcomeInfo, RESETS, ResetInfo, STATES, StateInfo};
 
 /// Something that can be looked up.
@@ -21,6 +22,8 @@ pub enum Entry {
     Outcome(&'static OutcomeInfo),
     /// Why an RST was sent.
     Reset(&'static ResetInfo),
+    /// A short word in the lanes, or a part of an arrow's label.
+    Remark(&'static RemarkInfo),
 }
 
 impl Entry {
@@ -32,6 +35,7 @@ impl Entry {
             Entry::Mark(_) => "mark",
             Entry::Outcome(_) => "outcome",
             Entry::Reset(_) => "cause of a reset",
+            Entry::Remark(_) => "in the lanes",
         }
     }
 
@@ -43,6 +47,7 @@ impl Entry {
             Entry::Mark(mark) => mark.name,
             Entry::Outcome(outcome) => outcome.name,
             Entry::Reset(reset) => reset.name,
+            Entry::Remark(remark) => remark.name,
         }
     }
 
@@ -54,6 +59,7 @@ impl Entry {
             Entry::Mark(mark) => mark.what,
             Entry::Outcome(outcome) => outcome.what,
             Entry::Reset(reset) => reset.what,
+            Entry::Remark(remark) => remark.what,
         }
     }
 }
@@ -67,6 +73,7 @@ fn entries() -> impl Iterator<Item = Entry> {
         .chain(MARKS.iter().map(Entry::Mark))
         .chain(OUTCOMES.iter().map(Entry::Outcome))
         .chain(RESETS.iter().map(Entry::Reset))
+        .chain(REMARKS.iter().map(Entry::Remark))
 }
 
 /// All names.
@@ -74,11 +81,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     entries().map(Entry::name)
 }
 
-/// Everything of that name, upper or lower case, `-` for `_` or the other way round.
+/// Everything of that name, or that stands so in the lanes; upper or lower case, and `-`, `_` and blanks are alike.
 pub fn find(name: &str) -> Vec<Entry> {
-    let plain = |n: &str| n.to_lowercase().replace('_', "-");
+    // what is counted is alike too: `a122` and `a7`, `retx #8` and `retx`
+    let counted = |n: &str| n.ends_with(|c: char| c.is_ascii_digit()) && n.starts_with(['a', 's', '#', '⟵']);
+    let plain = |n: &str| {
+        let n = n.trim().to_lowercase().replace(['_', ' '], "-");
+        if counted(&n) { n.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned() } else { n }
+    };
     let wanted = plain(name);
-    entries().filter(|e| plain(e.name()) == wanted).collect()
+    let word = wanted.split("-#").next().unwrap_or_default();
+    let shown = |entry: &Entry| match entry {
+        Entry::Mark(mark) => plain(mark.glyph) == word,
+        Entry::Remark(remark) => plain(remark.text) == wanted,
+        _ => false,
+    };
+    entries().filter(|e| plain(e.name()) == wanted || shown(e)).collect()
 }
 
 /// Writes the names of everything, kind by kind, each with its sentence.
@@ -106,6 +124,7 @@ fn heading(entry: Entry) -> &'static str {
         Entry::Mark(_) => "Marks on frames",
         Entry::Outcome(_) => "Outcomes of connections",
         Entry::Reset(_) => "Causes of resets",
+        Entry::Remark(_) => "Words and signs in the lanes",
     }
 }
 
@@ -152,6 +171,7 @@ pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> 
             section("In Wireshark", &mark.wireshark.map(str::to_owned).into_iter().collect::<Vec<_>>())?;
             section("In the lanes", &[mark.glyph.to_owned()])
         }
+        Entry::Remark(remark) => section("In the lanes", &[remark.text.to_owned()]),
         Entry::Outcome(outcome) => section("Zeek's conn_state", &[outcome.zeek.to_owned()]),
         Entry::Reset(reset) => section(
             "The kernel's name (enum sk_rst_reason)",

@@ -5,6 +5,7 @@ pub mod escape;
 pub(crate) mod example;
 pub mod filter;
 pub mod label;
+pub mod remarks;
 mod steps;
 pub mod suggest;
 pub mod units;

@@ -187,7 +187,7 @@ pub const MARKS: [MarkInfo; 20] = [
         "injected",
         None,
         "injected?",
-        "Does not look like its sender: another hop count, or the sender goes on as if it had never sent it.",
+        "Does not look like its sender: another hop limit (TTL), or the sender goes on as if it had never sent it.",
     ),
 ];
 

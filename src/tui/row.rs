@@ -10,9 +10,8 @@ use super::open::Open;
 use super::text;
 use super::theme::{self, Glyph, Role, Theme};
 use crate::flow::Side;
-use crate::story::{label, units, words};
-use crate::tcp::{Fate, Mark, ResetForm, Row, State, Timeline, Vantage};
-use crate::wire::Flags;
+use crate::story::{Step, label, remarks, units};
+use crate::tcp::{Fate, Row, State, Timeline, Vantage};
 
 /// Columns of a state's name: `SYN_RECEIVED`.
 const STATE: u16 = 12;
@@ -148,7 +147,8 @@ impl Columns {
 
     /// Draws something that no frame shows. It may run over the server's lane.
     pub fn note(&self, theme: Theme, open: &Open, after: usize, says: &str, buffer: &mut Buffer, y: u16) {
-        let last = after + 1 >= open.story.timeline.rows.len();
+        let last = after + 1 >= open.story.timeline.rows.len()
+            && matches!(open.steps.last(), Some(Step::Note { says: end, .. }) if end == says);
         if last {
             for x in [self.left, self.right] {
                 buffer.set_string(x, y, theme.glyph(Glyph::Ends), theme.style(Role::Dim));
@@ -157,7 +157,8 @@ impl Columns {
             self.lanes(theme, open, after, Names::None, buffer, y);
         }
         let room = self.area.right().saturating_sub(self.arrow.0 + 1);
-        let words = text::fit(&theme.clean(says), room.into(), theme.glyph(Glyph::Ellipsis));
+        let says = if last { says.to_owned() } else { format!("{} {says}", theme.glyph(Glyph::Comment)) };
+        let words = text::fit(&theme.clean(&says), room.into(), theme.glyph(Glyph::Ellipsis));
         buffer.set_stringn(self.arrow.0 + 1, y, &words, room.into(), theme.style(Role::Note));
     }
 
@@ -242,7 +243,7 @@ pub fn frame(theme: Theme, open: &Open, row: usize, first: bool, columns: &Colum
     arrow(theme, open, at, style, columns.arrow, buffer, y);
     let (x, width) = columns.notes;
     if width > 0 {
-        let mut words = remarks(timeline, row).join(", ");
+        let mut words = remarks::short(timeline, row, suspect.is_some()).join(", ");
         if let Some((_, glyph)) = suspect {
             words = format!("{} {words}", theme.glyph(glyph));
         }
@@ -277,38 +278,4 @@ fn arrow(theme: Theme, open: &Open, at: &Row, style: Style, (x, width): (u16, u1
         Side::Server => format!("{blank}{}{} {words} {}", theme.glyph(left), shaft(far), shaft(near)),
     };
     buffer.set_stringn(x, y, &arrow, width, style);
-}
-
-/// What is remarkable about a frame, in a few words each.
-fn remarks(timeline: &Timeline, row: usize) -> Vec<String> {
-    let at = &timeline.rows[row];
-    let mut out = Vec::new();
-    if let Some(reset) = at.reset {
-        let form = match reset.form {
-            ResetForm::Reply => "reply",
-            ResetForm::Refused => "refused",
-            ResetForm::Abort => "abort",
-            ResetForm::Unclear => "reset",
-        };
-        out.push(form.to_owned());
-    }
-    // a snapshot length cuts every frame with data; the frame's own page says it
-    for marked in at.marks.iter().filter(|m| m.mark != Mark::Cut) {
-        // a narrow column: `retx #6` for `retx of #6`
-        out.push(words::mark(marked).replace(" of #", " #"));
-    }
-    if at.segment.len > 0 && before(timeline, at.from, row).is_some_and(|s| s == State::CloseWait) {
-        out.push("after FIN".to_owned());
-    }
-    for side in Side::BOTH {
-        let (now, then) = (at.cells[side], row.checked_sub(1).map(|b| timeline.rows[b].cells[side]));
-        let before = then.map(|t| (t.state, t.orphan));
-        if now.orphan == Some(true) && before != Some((now.state, now.orphan)) {
-            out.push("orphan".to_owned());
-        }
-    }
-    if out.is_empty() && at.segment.flags.has(Flags::FIN) {
-        out.push("closes".to_owned());
-    }
-    out
 }

@@ -162,6 +162,7 @@ pub enum Glyph {
     Answers,
     Idle,
     Ends,
+    Comment,
     Ellipsis,
     Tick,
     Between,
@@ -192,31 +193,42 @@ const fn glyph(glyph: Glyph, unicode: &'static str, ascii: &'static str, what: &
 }
 
 /// All glyphs.
-pub const GLYPHS: [GlyphInfo; 28] = [
+pub const GLYPHS: [GlyphInfo; 29] = [
     glyph(Glyph::LaneProven, "┃", "|", "state proven by this end's own frames"),
-    glyph(Glyph::LaneInferred, "┊", ":", "state inferred: it follows from what this end was sent, or is assumed"),
+    glyph(Glyph::LaneInferred, "┊", ":", "state inferred from what this end was sent, or assumed"),
     glyph(Glyph::LaneInFlight, "╎", "'", "a segment that will move this end is still on its way"),
     glyph(Glyph::LaneClosed, "·", ".", "no socket"),
     glyph(Glyph::Shaft, "─", "-", "a segment on its way"),
     glyph(Glyph::HeadRight, "▶", ">", "a segment from the client"),
     glyph(Glyph::HeadLeft, "◀", "<", "a segment from the server"),
     glyph(Glyph::Lost, "✗", "x", "did not arrive, or could not be taken"),
-    glyph(Glyph::UnsureRight, "▷", "?", "from the client; the capture does not tell whether it arrived"),
-    glyph(Glyph::UnsureLeft, "◁", "?", "from the server; the capture does not tell whether it arrived"),
-    glyph(Glyph::Cursor, "▶", ">", "the chosen line"),
+    glyph(
+        Glyph::UnsureRight,
+        "▷",
+        ")",
+        "from the client; it passed the capture point, nothing later shows that it was taken",
+    ),
+    glyph(
+        Glyph::UnsureLeft,
+        "◁",
+        "(",
+        "from the server; it passed the capture point, nothing later shows that it was taken",
+    ),
+    glyph(Glyph::Cursor, "▶", "@", "the chosen line"),
     glyph(Glyph::Suspect, "!", "!", "a suspect frame: evidence of a finding"),
-    glyph(Glyph::Problem, "⚠", "!", "a problem"),
-    glyph(Glyph::Warning, "△", "*", "a warning"),
-    glyph(Glyph::Note, "·", "-", "a note: harmless"),
+    glyph(Glyph::Problem, "⚠", "P", "a problem"),
+    glyph(Glyph::Warning, "△", "W", "a warning"),
+    glyph(Glyph::Note, "·", "N", "a note: harmless"),
     glyph(Glyph::Answers, "⟵", "^", "the segment that an RST answers"),
-    glyph(Glyph::Idle, "⋮", ":", "nothing is sent for a while"),
-    glyph(Glyph::Ends, "╵", "'", "the capture ends here"),
+    glyph(Glyph::Idle, "⋮", ";", "nothing is sent for a while"),
+    glyph(Glyph::Ends, "╵", "$", "the capture ends here"),
+    glyph(Glyph::Comment, "★", "*", "a comment that the capture holds"),
     glyph(Glyph::Ellipsis, "…", "~", "cut for want of room"),
     glyph(Glyph::Tick, "╷", ",", "frames at this time"),
-    glyph(Glyph::Between, "⇄", "-", "client and server"),
-    glyph(Glyph::BarFull, "█", "#", "loaded"),
-    glyph(Glyph::BarEmpty, "░", ".", "still to load"),
-    glyph(Glyph::StripOpening, "░", "-", "handshake"),
+    glyph(Glyph::Between, "⇄", "/", "client and server"),
+    glyph(Glyph::BarFull, "█", "+", "loaded"),
+    glyph(Glyph::BarEmpty, "░", "_", "still to load"),
+    glyph(Glyph::StripOpening, "░", "o", "handshake"),
     glyph(Glyph::StripOpen, "█", "=", "ESTABLISHED"),
     glyph(Glyph::StripClosedFirst, "▓", "#", "this end closed first"),
     glyph(Glyph::StripClosedSecond, "▒", "%", "the other end closed first"),
@@ -342,6 +354,8 @@ mod tests {
             assert_eq!(info.glyph as usize, i, "{}", info.what);
             assert_eq!(info.unicode.width(), 1, "{}", info.what);
             assert!(info.ascii.is_ascii() && info.ascii.len() == 1, "{}", info.what);
+            let twin = GLYPHS[..i].iter().find(|g| g.ascii == info.ascii);
+            assert!(twin.is_none_or(|g| g.what == info.what), "{} means two things", info.ascii);
         }
     }
 
