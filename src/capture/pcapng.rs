@@ -232,7 +232,8 @@ impl Interface {
             scaled >> power
         };
         let nanos = i128::try_from(nanos).unwrap_or(i128::MAX).saturating_add(i128::from(self.offset) * SECOND as i128);
-        nanos.clamp(i128::from(Nanos::MIN), i128::from(Nanos::MAX)) as Nanos
+        // so that no difference of two times overflows
+        nanos.clamp(-(1 << 61), 1 << 62) as Nanos
     }
 }
 

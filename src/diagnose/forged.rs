@@ -89,11 +89,15 @@ pub fn ignored(facts: &Facts, i: usize) -> bool {
         && (row.reset.is_some_and(|r| r.accepted == Fate::No) || (i + 1..facts.timeline.rows.len()).any(goes_on))
 }
 
+/// How many rows back are looked at for what a frame followed.
+const NEARBY: usize = 1000;
+
 /// What the frame at row `i` followed: the segment that it answers, or the other end's last one, if it came at once.
 pub fn after(facts: &Facts, i: usize) -> After {
     let from = facts.row(i).from;
     let rows = &facts.timeline.rows;
-    let last = || rows[..i].iter().rposition(|r| r.from != from && !r.segment.is_icmp());
+    let start = i.saturating_sub(NEARBY);
+    let last = || rows[start..i].iter().rposition(|r| r.from != from && !r.segment.is_icmp()).map(|at| start + at);
     let Some(before) = facts.answers(i).or_else(last).filter(|&b| facts.between(b, i) < AT_ONCE) else {
         return After::Else;
     };

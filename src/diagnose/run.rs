@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Check, Facts, Finding, Hits, LostRequest, RULES, Summary, Unclosed, across};
+use super::{Check, Facts, Figure, Finding, Hits, LostRequest, RULES, Summary, Unclosed, across};
 use super::{late, rules, small};
 use crate::capture::Nanos;
 use crate::flow::{Pair, Side, Trace};
@@ -82,6 +82,10 @@ pub fn judge(timeline: &Timeline, capture_end: Nanos) -> Vec<Finding> {
 
 /// Worst first; among equals the surer, then the earlier, then in the order of the rules.
 fn sort(findings: &mut [Finding]) {
+    for finding in findings.iter_mut() {
+        // a duration below zero comes from a clock that stepped back: it is not known
+        finding.figures.retain(|(_, figure)| !matches!(figure, Figure::Seconds(s) if *s < 0.0));
+    }
     let place = |f: &Finding| RULES.iter().position(|r| std::ptr::eq(*r, f.rule));
     findings.sort_by(|a, b| {
         (b.severity, b.certainty)

@@ -140,9 +140,9 @@ pub(super) fn vantage(rows: &[Row], reading: &Reading) -> Vantage {
     });
     let ([syn], [synack], Some(ack)) = (&times.client[..], &times.server[..], ack) else { return Vantage::Unknown };
     let (first, second) = (synack - syn, rows[*ack].segment.time - synack);
-    if first > LEAST_DISTANCE && first > 4 * second {
+    if first > LEAST_DISTANCE && first > second.saturating_mul(4) {
         Vantage::Client
-    } else if second > LEAST_DISTANCE && second > 4 * first {
+    } else if second > LEAST_DISTANCE && second > first.saturating_mul(4) {
         Vantage::Server
     } else {
         Vantage::Unknown

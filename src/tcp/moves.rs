@@ -18,6 +18,8 @@ struct Machine {
     blind: bool,
     /// It may have sent a FIN that is not in the capture.
     doubt: bool,
+    /// The row of its last SYN.
+    syn: Option<usize>,
 }
 
 impl Machine {
@@ -64,12 +66,15 @@ fn initial(rows: &[Row], side: Side) -> (State, bool) {
 
 fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happening], changes: &mut Vec<StateChange>) {
     let (state, assumed) = initial(rows, side);
-    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false };
+    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, syn: None };
     let mut next = happenings.iter().peekable();
     let blind = blind(rows, reading, side);
     let doubtful = doubtful(rows, reading, side);
     for row in 0..rows.len() {
         machine.blind |= blind == Some(row);
+        if reading.counts[row] && rows[row].from == side && rows[row].segment.flags.has(Flags::SYN) {
+            machine.syn = Some(row);
+        }
         machine.doubt = doubtful[row];
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
@@ -165,34 +170,34 @@ fn blind(rows: &[Row], reading: &Reading, side: Side) -> Option<usize> {
 /// Does the end take it, in its state? Only RSTs are refused.
 fn accepts(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happening) -> bool {
     match h.on {
-        Event::ReceivedRst => accepts_reset(rows, reading, machine.state, h),
-        Event::SentRst => !answers_wrong_ack(rows, machine.state, h.cause),
+        Event::ReceivedRst => accepts_reset(rows, reading, machine, h),
+        Event::SentRst => !answers_wrong_ack(rows, machine, h.cause),
         _ => true,
     }
 }
 
 /// SYN_SENT answers an ACK that does not fit by an RST, and stays (RFC 9293 §3.10.7.3).
-fn answers_wrong_ack(rows: &[Row], state: State, rst: usize) -> bool {
+fn answers_wrong_ack(rows: &[Row], machine: &Machine, rst: usize) -> bool {
     let Some(reset) = rows[rst].reset else { return false };
     let answered = reset.answers.and_then(|n| place(rows, n));
-    let syn = rows[..rst].iter().rev().find(|r| r.from == rows[rst].from && r.segment.flags.has(Flags::SYN));
     let fits = |row: usize| {
+        let syn = machine.syn.map(|syn| &rows[syn]);
         let covers = syn.zip(rows[row].ack).is_some_and(|(syn, ack)| syn.seq < ack && ack <= syn.end());
         rows[row].segment.flags.has(Flags::SYN) && covers
     };
-    state == State::SynSent && reset.form == ResetForm::Reply && answered.is_some_and(|row| !fits(row))
+    machine.state == State::SynSent && reset.form == ResetForm::Reply && answered.is_some_and(|row| !fits(row))
 }
 
 /// Is the RST acceptable (RFC 9293 §3.10.7.4, RFC 5961 §3.2, and `tcp_reset_check()` of Linux)?
-fn accepts_reset(rows: &[Row], reading: &Reading, state: State, h: &Happening) -> bool {
-    let rst = &rows[h.cause];
+fn accepts_reset(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happening) -> bool {
+    let (rst, state) = (&rows[h.cause], machine.state);
     if state == State::SynSent {
         // only one that acknowledges the SYN
-        let syn = rows[..h.cause].iter().rev().find(|r| r.from == h.side && r.segment.flags.has(Flags::SYN));
         return rst.segment.flags.has(Flags::ACK)
-            && syn.is_none_or(|syn| {
-                let past = rst.segment.ack.since(syn.segment.seq);
-                past > 0 && i64::from(past) <= i64::from(syn.segment.span())
+            && machine.syn.is_none_or(|syn| {
+                let syn = &rows[syn].segment;
+                let past = rst.segment.ack.since(syn.seq);
+                past > 0 && i64::from(past) <= i64::from(syn.span())
             });
     }
     // what its sender had sent before it (an RST itself counts for no bytes), or less, if some of that was lost

@@ -59,7 +59,7 @@ impl Reading {
     /// `mss`: the maximum segment size that each end's SYN announced.
     pub fn new(rows: &[Row], mss: Pair<Option<u16>>, passages: &[Passage]) -> Reading {
         let rtt = handshake(rows);
-        let crossing = rtt.map_or(USUAL_CROSSING, |rtt| (2 * rtt).max(LEAST_CROSSING));
+        let crossing = rtt.map_or(USUAL_CROSSING, |rtt| rtt.saturating_mul(2).max(LEAST_CROSSING));
         let mut injected = injected(rows, crossing);
         for (injected, passage) in injected.iter_mut().zip(passages) {
             *injected |= *passage == Passage::Forged;
@@ -152,16 +152,16 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
     out
 }
 
-/// How many later rows are looked at for signs of life.
-const LOOK_AHEAD: usize = 2000;
+/// How many rows before and after are looked at for signs of life.
+const NEARBY: usize = 2000;
 
 /// Does the sender of the RST or SYN at `row` send live segments, in line with its earlier ones, well after it?
 fn goes_on(rows: &[Row], row: usize, crossing: Nanos) -> bool {
     let r = &rows[row];
     let live =
         |x: &Row| x.from == r.from && !x.segment.flags.any(Flags::RST | Flags::SYN | Flags::DUPLICATE | Flags::ICMP);
-    let Some(before) = rows[..row].iter().rev().find(|x| live(x)) else { return false };
-    rows[row + 1..].iter().take(LOOK_AHEAD).any(|later| {
+    let Some(before) = rows[..row].iter().rev().take(NEARBY).find(|x| live(x)) else { return false };
+    rows[row + 1..].iter().take(NEARBY).any(|later| {
         live(later) && later.segment.time - r.segment.time > crossing && (later.seq - before.seq).abs() < 1 << 24
     })
 }

@@ -96,15 +96,20 @@ fn acks(rows: &[Row], reading: &Reading, side: Side) -> Vec<(usize, i64)> {
 /// The row of the segment that an end answered by an RST since it had no socket for it any more: what was sent to it
 /// later found nobody.
 fn gone(rows: &[Row], reading: &Reading, side: Side) -> usize {
-    let reply = reading.own[side].iter().find_map(|r| {
-        let reset = rows[*r].reset.filter(|reset| reset.form == ResetForm::Reply)?;
-        let answered = place(rows, reset.answers?)?;
-        // an end in SYN_SENT stays there when it answers an ACK that does not fit
-        let last = reading.own[side].iter().rev().find(|o| **o < *r && !rows[**o].segment.flags.has(Flags::RST));
-        let opening = last.is_some_and(|o| rows[*o].segment.flags.has(Flags::SYN) && rows[*o].ack.is_none());
-        (rows[answered].segment.span() > 0 && !opening).then_some(answered)
-    });
-    reply.unwrap_or(usize::MAX)
+    // an end in SYN_SENT stays there when it answers an ACK that does not fit
+    let mut opening = false;
+    for row in reading.own[side].iter().map(|r| &rows[*r]) {
+        let flags = row.segment.flags;
+        if !flags.has(Flags::RST) {
+            opening = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
+        }
+        let reply = row.reset.filter(|reset| reset.form == ResetForm::Reply && !opening);
+        let answered = reply.and_then(|reset| place(rows, reset.answers?));
+        if let Some(answered) = answered.filter(|answered| rows[*answered].segment.span() > 0) {
+            return answered;
+        }
+    }
+    usize::MAX
 }
 
 /// When something reached an end.
@@ -377,6 +382,8 @@ impl End<'_> {
             out.push(Happening { certain: self.reading.vouched[row].then_some(row), ..self.sent(Event::SentRst, row) });
         }
         let time = |row: usize| self.rows[row].segment.time;
+        let bare = |r: &usize| self.flags(*r).has(Flags::RST) && !self.flags(*r).has(Flags::ACK);
+        let bare: Vec<usize> = self.own().filter(bare).collect();
         for (i, r) in self.rows.iter().enumerate().filter(|(_, r)| r.from != self.side) {
             let flags = r.segment.flags;
             if flags.has(Flags::ICMP) {
@@ -404,8 +411,7 @@ impl End<'_> {
             }
             if !lives_on {
                 // an answer without a socket shows it, as far as an RST shows anything
-                let bare = |r: &usize| self.flags(*r).has(Flags::RST) && !self.flags(*r).has(Flags::ACK);
-                let proof = self.reading.later(self.side, row).find(bare);
+                let proof = bare.get(bare.partition_point(|r| *r <= row)).copied();
                 let at = Arrival { row, order_before: false, cause: i, certain: None, proof };
                 out.push(self.received(Event::ReceivedRst, Order::Rst, at));
             }

@@ -207,7 +207,7 @@ fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>, del
     let repeated = peers.filter(|i| !sent.insert(rows[*i].seq)).last();
     let bytes = &bytes[bytes.iter().position(|i| Some(*i) >= repeated).unwrap_or(0)..];
     let bare = (silent_from..rst).rev().find(|i| fits(i) && rows[*i].segment.span() == 0);
-    let oldest = delay.map_or(reading::USUAL_CROSSING, |delay| 2 * delay + SLACK);
+    let oldest = delay.map_or(reading::USUAL_CROSSING, |delay| delay.saturating_mul(2).saturating_add(SLACK));
     let young = |i: &usize| r.segment.time - rows[*i].segment.time <= oldest;
     let first_young = bytes.iter().position(young);
     if let Some(first) = first_young {
