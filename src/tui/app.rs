@@ -379,9 +379,10 @@ impl App {
     }
 
     fn next_frame(&mut self, forward: bool) -> Effect {
+        let stepwise = self.without_hindsight() && !self.is_long();
         let Some(open) = &mut self.open else { return Effect::None };
         let before = open.row();
-        let moved = if self.whole.is_some() {
+        let moved = if stepwise {
             self.know_by(if forward { 1 } else { -1 });
             self.open.as_ref().is_some_and(|o| o.row() != before)
         } else {
@@ -409,7 +410,8 @@ impl App {
         self.bytes = Some(bytes);
     }
 
-    fn in_lanes(&mut self, act: impl FnOnce(&mut Open) -> bool, otherwise: &str) {
+    /// Does something in the lanes, and says `otherwise` where that is not possible.
+    pub(super) fn in_lanes(&mut self, act: impl FnOnce(&mut Open) -> bool, otherwise: &str) {
         if !self.open.as_mut().is_some_and(act) {
             self.say(otherwise);
         }

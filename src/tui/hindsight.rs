@@ -9,6 +9,9 @@ use crate::tcp::Row;
 /// A connection with more frames is analysed again only when a frame is asked for by its number, not at every step.
 const LONG: usize = 10_000;
 
+/// What to say of that.
+const LONG_SAYS: &str = "a long connection is analysed again only for a frame that you go to by : and its number";
+
 impl App {
     /// Shows what was known at the chosen frame, or what is known of the whole capture. Back again, the lanes are as before
     /// but for the frame that is chosen.
@@ -63,16 +66,20 @@ impl App {
         let line = open.selected.saturating_add_signed(frames);
         open.select(line);
         if line >= open.steps.len() {
-            self.say("a long connection is analysed again only for a frame that you go to by : and its number");
+            self.say(LONG_SAYS);
         }
     }
 
     /// Without hindsight: goes to the next change, which may be one that is not known yet.
     pub(super) fn know_next_change(&mut self) {
         let Some((open, whole)) = self.open.as_ref().zip(self.whole.as_ref()) else { return };
-        let row = open.row();
+        let (row, known) = (open.row(), open.story.timeline.rows.len());
         match whole.story.timeline.changes.iter().map(|c| c.row as usize).filter(|r| *r > row).min() {
-            Some(next) => self.know_by(next.saturating_sub(row).cast_signed()),
+            Some(next) if !self.is_long() => {
+                self.know(next);
+            }
+            Some(next) if next < known => self.in_lanes(|o| o.next_change(true), "no state changes below"),
+            Some(_) => self.say(LONG_SAYS),
             None => self.say("no state changes below"),
         }
     }
@@ -92,7 +99,8 @@ impl App {
         }
     }
 
-    fn is_long(&self) -> bool {
+    /// Is the connection analysed again only on demand?
+    pub(super) fn is_long(&self) -> bool {
         self.whole.as_ref().is_some_and(|w| w.story.timeline.rows.len() > LONG)
     }
 

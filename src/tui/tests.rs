@@ -26,6 +26,11 @@ fn sample(name: &str) -> Input {
 
 /// A long download on a raw IP link, and a request whose text would harm a terminal.
 fn made() -> Input {
+    download(40)
+}
+
+/// The same with so many segments of data.
+fn download(segments: u32) -> Input {
     let packet = |from_server: bool, flags: u8, seq: u32, ack: u32, payload: &[u8]| {
         let mut ip = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
         let (client, server) = ([10, 0, 0, 1], [10, 0, 0, 2]);
@@ -47,12 +52,12 @@ fn made() -> Input {
         packet(false, 0x10, 1, 1, b""),
         packet(false, 0x18, 1, 1, evil),
     ];
-    for i in 0..40 {
+    for i in 0..segments {
         packets.push(packet(true, 0x10, 1 + i * 100, end, &[b'x'; 100]));
         packets.push(packet(false, 0x10, end, 101 + i * 100, b""));
     }
-    packets.push(packet(true, 0x11, 4001, end, b""));
-    packets.push(packet(false, 0x10, end, 4002, b""));
+    packets.push(packet(true, 0x11, 1 + segments * 100, end, b""));
+    packets.push(packet(false, 0x10, end, 2 + segments * 100, b""));
     let timed = packets.into_iter().zip(0_i64..).map(|(p, i)| (1_700_000_000_000_000_000 + i * 1_500_000, p));
     testing::input(101, &timed.collect::<Vec<_>>())
 }
@@ -608,4 +613,24 @@ fn bounds_and_control_blocks_are_shown() {
     insta::assert_snapshot!("lanes-control-200x60", panel);
     press(&mut app, "\n");
     insta::assert_snapshot!("frame-control-200x60", screen(&app));
+}
+
+#[test]
+fn a_long_connection_is_analysed_again_only_on_demand() {
+    let mut app = started(&[download(6000)], (120, 40), Theme::default());
+    let known = |app: &App| {
+        let open = app.open.as_ref().expect("the lanes are open");
+        (open.story.timeline.rows.len(), open.row() + 1)
+    };
+    press(&mut app, ":5000\nw");
+    assert_eq!(known(&app), (5000, 5000));
+    press(&mut app, "k");
+    assert!(known(&app).0 == 5000 && known(&app).1 < 5000, "a step back forgets nothing");
+    press(&mut app, "jjj");
+    assert_eq!(known(&app), (5000, 5000));
+    assert!(app.message.as_ref().is_some_and(|m| m.contains("a long connection")), "{:?}", app.message);
+    press(&mut app, ":5003\n");
+    assert_eq!(known(&app), (5003, 5003));
+    press(&mut app, "w");
+    assert_eq!(known(&app), (12_006, 5003));
 }
