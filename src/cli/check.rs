@@ -23,6 +23,8 @@ pub(super) struct Command {
     /// Exit with status 1 if there is a finding at least this bad
     #[arg(long, value_name = "SEVERITY", default_value = "problem")]
     fail_on: FailOn,
+    #[command(flatten)]
+    common: Common,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -54,10 +56,11 @@ impl FailOn {
     }
 }
 
-pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
+pub(super) fn run(command: &Command) -> Result<ExitCode> {
+    let common = &command.common;
     let reading = reading::read(&command.files, common)?;
     let failed = reading.chosen().flat_map(|s| &s.findings).any(|f| command.fail_on.reached_by(f.severity));
-    let report = reading.report(common.look());
+    let report = reading.report(common.shape.look());
     let mut out = BufWriter::new(io::stdout().lock());
     let written = match command.format {
         Format::Text => findings::write(&report, &mut out),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::Common;
+use super::Shape;
 use crate::export::lexicon;
 use crate::story::suggest::suggestion;
 
@@ -15,11 +15,13 @@ pub(super) struct Command {
     /// `half-closed-reuse`, `FIN_WAIT_2`, `retransmission`, `reset-by-server`, …
     #[arg(value_name = "ID")]
     id: Option<String>,
+    #[command(flatten)]
+    shape: Shape,
 }
 
-pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
+pub(super) fn run(command: &Command) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
-    let look = common.look();
+    let look = command.shape.look();
     match &command.id {
         None => lexicon::index(look, &mut out)?,
         Some(id) => {

@@ -25,6 +25,8 @@ pub(super) struct Command {
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// The names of all formats, with their words for `--help`.
@@ -33,7 +35,8 @@ fn formats() -> impl TypedValueParser<Value = &'static Format> {
     PossibleValuesParser::new(values).try_map(|name| export::format(&name).ok_or("no such format"))
 }
 
-pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
+pub(super) fn run(command: &Command) -> Result<ExitCode> {
+    let common = &command.common;
     let reading = reading::read(&command.files, common)?;
     match &command.output {
         Some(path) if path.as_os_str() != "-" => {
@@ -42,13 +45,13 @@ pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
                 bail!("{shown}: this is one of the captures; choose another file to write to");
             }
             let file = File::create(path).with_context(|| format!("{shown}: the file cannot be written"))?;
-            let look = Look { color: false, ..common.look() };
+            let look = Look { color: false, ..common.shape.look() };
             let written = write(command.format, &reading.report(look), file);
             written.with_context(|| format!("{shown}: the file cannot be written"))?;
             let connections = count(reading.ids.len(), "connection");
             complain(&format!("{shown}: {connections} written as {}", command.format.name));
         }
-        _ => write(command.format, &reading.report(common.look()), io::stdout().lock())?,
+        _ => write(command.format, &reading.report(common.shape.look()), io::stdout().lock())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -15,12 +15,15 @@ pub(super) struct Command {
     /// Captures; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
+    #[command(flatten)]
+    common: Common,
 }
 
-pub(super) fn run(command: &Command, common: &Common) -> Result<ExitCode> {
+pub(super) fn run(command: &Command) -> Result<ExitCode> {
+    let common = &command.common;
     let reading = reading::read(&command.files, common)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    list::write(reading.chosen(), common.look(), &mut out)?;
+    list::write(reading.chosen(), common.shape.look(), &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -30,6 +30,22 @@ struct Cli {
     files: Vec<OsString>,
     #[command(flatten)]
     common: Common,
+    /// The colours of the terminal program
+    #[arg(long, value_name = "THEME", default_value = "auto")]
+    theme: ThemeName,
+}
+
+/// Colours by name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ThemeName {
+    /// What fits the environment: `NO_COLOR`, `COLORFGBG`
+    Auto,
+    /// For a dark background
+    Dark,
+    /// For a light background
+    Light,
+    /// No colours: bold, dim and reverse alone
+    Mono,
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,16 +69,23 @@ struct Common {
     ///
     /// Conditions: host ADDR, net CIDR, port N and state NAME, each of either end or after `client` or `server`;
     /// rule ID; outcome NAME. They are joined by `and`, `or`, `not` and parentheses.
-    #[arg(long, value_name = "EXPR", global = true)]
+    #[arg(long, value_name = "EXPR")]
     filter: Option<String>,
     /// Only this connection, as `finwait list` counts them
-    #[arg(short, long, value_name = "N", global = true, value_parser = number)]
+    #[arg(short, long, value_name = "N", value_parser = number)]
     connection: Option<u32>,
+    #[command(flatten)]
+    shape: Shape,
+}
+
+/// Options of all commands that print.
+#[derive(Debug, Args)]
+struct Shape {
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
     /// Draw with ASCII characters alone
-    #[arg(long, global = true)]
+    #[arg(long)]
     ascii: bool,
 }
 
@@ -80,7 +103,7 @@ enum Color {
     Never,
 }
 
-impl Common {
+impl Shape {
     /// How text on standard output looks.
     fn look(&self) -> Look {
         let color = match self.color {
@@ -100,11 +123,11 @@ impl Common {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
-        None => terminal(&cli.files, &cli.common),
-        Some(Command::Check(command)) => check::run(command, &cli.common),
-        Some(Command::List(command)) => list::run(command, &cli.common),
-        Some(Command::Export(command)) => export::run(command, &cli.common),
-        Some(Command::Explain(command)) => explain::run(command, &cli.common),
+        None => terminal(&cli.files, &cli.common, cli.theme),
+        Some(Command::Check(command)) => check::run(command),
+        Some(Command::List(command)) => list::run(command),
+        Some(Command::Export(command)) => export::run(command),
+        Some(Command::Explain(command)) => explain::run(command),
     };
     match result {
         Ok(status) => status,
@@ -117,11 +140,17 @@ pub fn main() -> ExitCode {
 }
 
 /// Opens the terminal program.
-fn terminal(files: &[OsString], common: &Common) -> Result<ExitCode> {
-    let color = match common.color {
+fn terminal(files: &[OsString], common: &Common, theme: ThemeName) -> Result<ExitCode> {
+    let color = match common.shape.color {
         Color::Auto => tui::Color::Auto,
         Color::Always => tui::Color::Always,
         Color::Never => tui::Color::Never,
+    };
+    let palette = match theme {
+        ThemeName::Auto => None,
+        ThemeName::Dark => Some(tui::Palette::Dark),
+        ThemeName::Light => Some(tui::Palette::Light),
+        ThemeName::Mono => Some(tui::Palette::Mono),
     };
     if let Some(expression) = &common.filter {
         reading::filter(expression)?;
@@ -139,8 +168,13 @@ fn terminal(files: &[OsString], common: &Common) -> Result<ExitCode> {
     if !io::stdout().is_terminal() {
         bail!("standard output is not a terminal; `finwait check`, `list` and `export` print to files and pipes");
     }
-    let options =
-        tui::Options { ascii: common.ascii, color, connection: common.connection, filter: common.filter.clone() };
+    let options = tui::Options {
+        ascii: common.shape.ascii,
+        color,
+        palette,
+        connection: common.connection,
+        filter: common.filter.clone(),
+    };
     tui::run(reading::inputs(files), options)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -81,6 +81,8 @@ pub struct Spot {
 pub struct App {
     /// How things look.
     pub theme: Theme,
+    /// Is `NO_COLOR` set?
+    pub no_color: bool,
     /// The terminal's size.
     pub size: Size,
     /// The connection to open first, by its id.
@@ -114,6 +116,7 @@ impl App {
     pub fn new(theme: Theme, size: Size, place: Place) -> App {
         App {
             theme,
+            no_color: false,
             size,
             wanted: None,
             spots: vec![Spot { place, scroll: 0 }],
@@ -231,7 +234,7 @@ impl App {
             Action::Quit => return Effect::Quit,
             Action::Colours => {
                 self.theme.palette = self.theme.palette.next();
-                self.say(self.theme.palette.words());
+                self.say(&self.theme.palette.words(self.no_color));
             }
             Action::Redraw => return Effect::Redraw,
             Action::Suspend => return Effect::Suspend,

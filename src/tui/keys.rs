@@ -240,7 +240,13 @@ pub const KEYMAP: &[Binding] = &[
     ),
     shown(NO_HELP, &[ch('?'), on(KeyCode::F(1))], Action::Help, "help", "all keys, glyphs and colours"),
     shown(READING, &[ch('q')], Action::Quit, "quit", "quit"),
-    row(READING, &[ch('c')], Action::Colours, "other colours: for a dark background, for a light one, none"),
+    shown(
+        READING,
+        &[ch('c')],
+        Action::Colours,
+        "colours",
+        "other colours: for a dark background, for a light one, none",
+    ),
     row(EVERYWHERE, &[ctrl('c')], Action::Quit, "quit"),
     row(EVERYWHERE, &[ctrl('z')], Action::Suspend, "back to the shell; `fg` returns here"),
     row(EVERYWHERE, &[ctrl('l')], Action::Redraw, "draw the screen anew"),
@@ -254,6 +260,11 @@ pub fn action(place: Place, event: &KeyEvent) -> Option<Action> {
 /// The rows that hold in `place`, in the table's order.
 pub fn of(place: Place) -> impl Iterator<Item = &'static Binding> {
     KEYMAP.iter().filter(move |b| b.places.contains(&place))
+}
+
+/// The name of the first key for an action in a place; empty, if there is none.
+pub fn shown_key(place: Place, action: Action) -> String {
+    of(place).find(|b| b.action == action).map_or_else(String::new, |b| b.keys[0].name())
 }
 
 /// A place's name and what it shows.

@@ -31,6 +31,9 @@ const ASIDE: u16 = 31;
 /// The same where there is plenty of room.
 const ASIDE_WIDE: u16 = 44;
 
+/// The most lines that the explanation gets besides, of those that nothing else needs.
+const MORE: usize = 3;
+
 /// Where things stand on the screen.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Areas {
@@ -47,14 +50,19 @@ fn areas(app: &App) -> Areas {
     let mut rest = view::body(app.size);
     let overview = take_top(&mut rest, if height >= TALL { overview::HEIGHT } else { 0 });
     let found = app.open.as_ref().is_some_and(|o| o.finding().is_some());
-    let explain = if height >= TALL || !found { 4 } else { 2 };
+    let mut explain = if height >= TALL || !found { 4 } else { 2 };
+    let steps = app.open.as_ref().map_or(0, |o| o.steps.len());
     let verdict = app.open.as_ref().map_or(0, |open| {
         let least = (height * 3 / 10).clamp(5, 17);
-        // what the lanes leave goes to the finding, as far as it can use it
-        let spare = usize::from(rest.height).saturating_sub(open.steps.len() + 1 + explain);
+        // what the lanes leave goes to the explanation and to the finding, as far as they can use it
+        let spare = usize::from(rest.height).saturating_sub(steps + 1 + explain);
+        explain += spare.saturating_sub(least.into()).min(2);
+        let spare = usize::from(rest.height).saturating_sub(steps + 1 + explain);
         let wanted = |f| verdict::wanted(app.theme, f, width).min(least.max(spare as u16));
         open.finding().map_or(0, wanted)
     });
+    let left = usize::from(rest.height).saturating_sub(steps + 1 + explain + usize::from(verdict));
+    explain += left.min(MORE);
     let verdict = take_bottom(&mut rest, verdict);
     let aside = match width {
         0..WIDE => 0,

@@ -52,6 +52,8 @@ pub struct Options {
     pub ascii: bool,
     /// Whether to use colours.
     pub color: Color,
+    /// Which colours; those that fit the environment, if none are named.
+    pub palette: Option<Palette>,
     /// Open this connection at once.
     pub connection: Option<u32>,
     /// Show the connections that this expression (of `--filter`) selects.
@@ -82,12 +84,18 @@ fn builtin() -> Vec<Input> {
 /// The terminal cannot be used, or the captures cannot be read (then the error is a [`flow::LoadError`]). The terminal
 /// has been given back in both cases.
 pub fn run(inputs: Vec<Input>, options: Options) -> io::Result<()> {
-    let Options { ascii, color, connection, filter } = options;
-    let theme = Theme { palette: Palette::guess(color, |name| std::env::var(name).ok()), ascii };
+    let Options { ascii, color, palette, connection, filter } = options;
+    let palette = match (color, palette) {
+        (Color::Never, _) => Palette::Mono,
+        (_, Some(named)) => named,
+        (_, None) => Palette::guess(color, |name| std::env::var(name).ok()),
+    };
+    let theme = Theme { palette, ascii };
     let place = if inputs.is_empty() { Place::Start } else { Place::Loading };
     let (width, height) = crossterm::terminal::size()?;
     let mut app = App::new(theme, Size { width, height }, place);
     app.wanted = connection;
+    app.no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     app.filter(filter.unwrap_or_default().trim()).map_err(|says| io::Error::new(io::ErrorKind::InvalidInput, says))?;
     let (sender, events) = channel();
     if !inputs.is_empty() {

@@ -39,12 +39,13 @@ impl Palette {
         }
     }
 
-    /// Its name for a screen.
-    pub fn words(self) -> &'static str {
+    /// Its name for a screen; colours that `NO_COLOR` asks to leave out say so.
+    pub fn words(self, no_color: bool) -> String {
+        let although = if no_color { ", although NO_COLOR is set" } else { "" };
         match self {
-            Palette::Dark => "colours for a dark background",
-            Palette::Light => "colours for a light background",
-            Palette::Mono => "no colours",
+            Palette::Dark => format!("colours for a dark background{although}"),
+            Palette::Light => format!("colours for a light background{although}"),
+            Palette::Mono => "no colours".to_owned(),
         }
     }
 

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::keys::{self, Action, Place};
 use super::open::Open;
 use super::text;
 use super::theme::{self, Glyph, Role, Theme};
@@ -41,7 +42,8 @@ pub fn explain(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     };
     let area = if area.height > 3 { view::rule(theme, buffer, area, title, &legend(theme)) } else { area };
     let lines: Vec<Line<'static>> = wrapped(theme, Role::Text, &words, area.width.saturating_sub(2).into());
-    put(theme, buffer, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area }, &lines);
+    let key = if open.frame().is_some() { keys::shown_key(Place::Lanes, Action::Open) } else { String::new() };
+    put(theme, buffer, Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }, &lines, &key);
 }
 
 /// A frame in words, with its number and its distance from the frame before.
@@ -88,8 +90,9 @@ pub fn draw(theme: Theme, open: &Open, buffer: &mut Buffer, area: Rect) {
     let count = format!("finding {} of {}", open.shown + 1, open.story.findings.len());
     let inner = view::rule(theme, buffer, area, title(theme, finding, area.width), &count);
     let (left, right) = split(finding, inner);
-    put(theme, buffer, left, &brief(theme, finding, left.width.into(), left.height.into()));
-    put(theme, buffer, right, &checklist(theme, finding, right.width));
+    let key = keys::shown_key(Place::Lanes, Action::Finding);
+    put(theme, buffer, left, &brief(theme, finding, left.width.into(), left.height.into()), &key);
+    put(theme, buffer, right, &checklist(theme, finding, right.width), &key);
 }
 
 /// The checklist, question by question; nothing, if there is no room for it.
@@ -114,26 +117,26 @@ pub fn title(theme: Theme, finding: &Finding, width: u16) -> Line<'static> {
 }
 
 /// The finding in short, so that the first `height` lines say the most: what it says, what the application saw, what to
-/// do, then the evidence.
+/// do, then the evidence. Where not all of the first three fit, what to do comes before what the application saw, and is
+/// kept whole.
 fn brief(theme: Theme, finding: &Finding, width: usize, height: usize) -> Vec<Line<'static>> {
     let seen = finding.application.iter().map(|l| l.says.as_str()).collect::<Vec<_>>().join(" ");
     let advice = finding.advice.first().map_or(finding.rule.next.first().copied().unwrap_or(""), String::as_str);
+    let part = |name: &str, words: &str| {
+        if words.is_empty() { Vec::new() } else { named(theme, Role::Text, name, words, width, NAME) }
+    };
     let says = wrapped(theme, Role::Text, &finding.says, width);
-    let mut parts: Vec<Vec<Line<'static>>> = Vec::new();
-    if !seen.is_empty() {
-        parts.push(named(theme, Role::Text, "app saw", &seen, width, NAME));
-    }
-    if !advice.is_empty() {
-        parts.push(named(theme, Role::Text, "do", advice, width, NAME));
-    }
-    // each part gets one line at least, then the sentence, then the rest of the parts in their order
-    let mut spare = height.saturating_sub(parts.len());
-    let mut lines = cut(theme, says, spare);
-    spare -= lines.len();
-    for part in parts {
-        let part = cut(theme, part, 1 + spare);
-        spare = (spare + 1).saturating_sub(part.len());
-        lines.extend(part);
+    let (seen, cure) = (part("app saw", &seen), part("do", advice));
+    let key = keys::shown_key(Place::Lanes, Action::Finding);
+    let mut lines;
+    if says.len() + seen.len() + cure.len() <= height {
+        lines = [says, seen, cure].concat();
+    } else {
+        // the sentence has two lines at least
+        let room = height.saturating_sub(cure.len()).max(2.min(says.len()));
+        lines = cut(theme, says, room, width, &key);
+        lines.extend(cut(theme, cure, height.saturating_sub(lines.len()), width, &key));
+        lines.extend(cut(theme, seen, height.saturating_sub(lines.len()), width, &key));
     }
     for (name, evidence) in [("evidence", &finding.proof), ("against", &finding.against)] {
         for (i, line) in evidence.iter().enumerate() {
@@ -144,15 +147,28 @@ fn brief(theme: Theme, finding: &Finding, width: usize, height: usize) -> Vec<Li
     lines
 }
 
-/// The first lines, the last one of them with an ellipsis if others follow.
-fn cut(theme: Theme, mut lines: Vec<Line<'static>>, most: usize) -> Vec<Line<'static>> {
+/// The first lines; the last one of them tells which key shows the rest, if others follow.
+fn cut(theme: Theme, mut lines: Vec<Line<'static>>, most: usize, width: usize, key: &str) -> Vec<Line<'static>> {
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
-            last.push_span(theme.mark(Role::Dim, Glyph::Ellipsis));
+            tell_more(theme, last, width, key);
         }
     }
     lines
+}
+
+/// Ends a line with `… f`: the key shows what is cut. The last words make room for it.
+fn tell_more(theme: Theme, line: &mut Line<'static>, width: usize, key: &str) {
+    let blank = if key.is_empty() { "" } else { " " };
+    let sign = format!("{}{blank}{key}", theme.glyph(Glyph::Ellipsis));
+    let over = (line.width() + text::width(&sign)).saturating_sub(width);
+    if let (Some(words), true) = (line.spans.last_mut(), over > 0) {
+        let room = text::width(&words.content).saturating_sub(over + 1);
+        let kept = text::fit(&words.content, room + 1, " ");
+        words.content = kept.rsplit_once(' ').map_or("", |(kept, _)| kept.trim_end()).to_owned().into();
+    }
+    line.push_span(theme.span(Role::Dim, &sign));
 }
 
 /// A line of a finding, with the frames that show it.
@@ -190,14 +206,15 @@ pub fn named(theme: Theme, role: Role, name: &str, words: &str, width: usize, co
         .collect()
 }
 
-/// Draws lines from the top of `area`, as far as there is room; the last one ends with an ellipsis if some are left.
-fn put(theme: Theme, buffer: &mut Buffer, area: Rect, lines: &[Line<'static>]) {
+/// Draws lines from the top of `area`, as far as there is room; the last one tells which key shows the rest, if any is
+/// left.
+fn put(theme: Theme, buffer: &mut Buffer, area: Rect, lines: &[Line<'static>], key: &str) {
     for (y, line) in (area.y..area.bottom()).zip(lines) {
-        buffer.set_line(area.x, y, line, area.width);
-        let ends = line.spans.last().is_some_and(|s| s.content == theme.glyph(Glyph::Ellipsis));
-        if y + 1 == area.bottom() && lines.len() > usize::from(area.height) && !ends {
-            let x = area.x + (line.width() as u16).min(area.width.saturating_sub(1));
-            buffer.set_span(x, y, &theme.mark(Role::Dim, Glyph::Ellipsis), 1);
+        let mut line = line.clone();
+        let told = line.spans.last().is_some_and(|s| s.content.starts_with(theme.glyph(Glyph::Ellipsis)));
+        if y + 1 == area.bottom() && lines.len() > usize::from(area.height) && !told {
+            tell_more(theme, &mut line, area.width.into(), key);
         }
+        buffer.set_line(area.x, y, &line, area.width);
     }
 }
