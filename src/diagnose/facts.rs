@@ -150,6 +150,13 @@ impl<'a> Facts<'a> {
         later.iter().copied().filter(move |&i| self.row(i).from == side)
     }
 
+    /// Does the capture lack bytes of `side` after a row? Then nothing follows from their absence.
+    pub fn lacks_after(&self, side: Side, after: usize) -> bool {
+        self.timeline.rows[after + 1..]
+            .iter()
+            .any(|r| has(r, if r.from == side { Mark::LostSegment } else { Mark::AckLostSegment }))
+    }
+
     /// The last thing of the handshake, or the first row.
     pub fn opened(&self) -> usize {
         self.syns.last().copied().unwrap_or(0)

@@ -50,7 +50,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     }
     let Some(request) = waiting(facts, closing) else { return };
     let patience = facts.between(request, closing);
-    if patience < PATIENCE || facts.acknowledged(request).is_none() {
+    if patience < PATIENCE || facts.acknowledged(request).is_none() || facts.lacks_after(Side::Server, request) {
         return;
     }
     if Some(closing) == cut {

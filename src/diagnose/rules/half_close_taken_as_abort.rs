@@ -39,7 +39,8 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let taken = facts.row(reply).ack.is_some_and(|ack| ack >= facts.row(fin).end());
     let answered = facts.row(reply).segment.len > 0 || facts.data_of_after(Side::Server, request).next().is_some();
     // only a request is known to want an answer: one in clear text
-    if !facts.clear_http || reply < fin || !taken || answered || facts.between(request, fin) > AT_ONCE {
+    let lacks = facts.lacks_after(Side::Server, request);
+    if !facts.clear_http || lacks || reply < fin || !taken || answered || facts.between(request, fin) > AT_ONCE {
         return;
     }
     let says = format!(
