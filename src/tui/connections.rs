@@ -234,7 +234,12 @@ fn counts(app: &App) -> String {
     let (shown, all) = (app.list.order.len(), app.data.summaries.len());
     let found = app.list.order.iter().filter(|&&i| !app.data.summaries[i].findings.is_empty()).count();
     if app.list.filter.is_some() {
-        return format!("{shown} of {}", units::count(all, "connection"));
+        let narrow = app.size.width < 80;
+        return if narrow {
+            format!("{shown} of {all}")
+        } else {
+            format!("{shown} of {}", units::count(all, "connection"))
+        };
     }
     format!("{}, {found} with findings", units::count(all, "connection"))
 }

@@ -21,6 +21,7 @@ use super::row::{self, Columns};
 use super::theme::{Glyph, Role, Theme};
 use super::{aside, overview, verdict, view};
 use crate::story::Step;
+use crate::tcp::Row;
 
 /// From this height on there is an overview.
 const TALL: u16 = 34;
@@ -149,7 +150,12 @@ fn position(app: &App, open: &Open) -> String {
         return "w: with hindsight".to_owned();
     }
     let rows = &open.story.timeline.rows;
-    format!("frame {} of {}", if rows.is_empty() { 0 } else { open.row() + 1 }, rows.len())
+    let place = if rows.is_empty() { 0 } else { open.row() + 1 };
+    match rows.get(open.row()).map(Row::number) {
+        // frames are called by their number in the capture, everywhere
+        Some(number) if number as usize != place => format!("frame {number}: {place} of {}", rows.len()),
+        _ => format!("frame {place} of {}", rows.len()),
+    }
 }
 
 fn draw_rows(theme: Theme, open: &Open, columns: &Columns, buffer: &mut Buffer, area: Rect) {

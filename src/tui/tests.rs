@@ -155,7 +155,7 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
 fn every_place_at_the_usual_sizes() {
     for (width, height) in SIZES {
         let usual = width == 80 || width == 120;
-        let main = |name: &str| matches!(name, "connections" | "lanes" | "finding");
+        let main = |name: &str| matches!(name, "start" | "connections" | "lanes" | "finding");
         for (name, app) in places((width, height)).into_iter().filter(|(name, _)| usual || main(name)) {
             insta::assert_snapshot!(format!("{name}-{width}x{height}"), screen(&app));
         }
@@ -510,6 +510,16 @@ fn the_loop_loads_draws_and_ends() {
     };
     super::turn(&mut terminal, &mut app, &events, &sender, suspend).expect("the loop ends well");
     assert_eq!((suspended, app.place()), (1, Place::Finding));
+}
+
+#[test]
+fn each_picture_fits_the_terminal_whatever_events_said() {
+    let (sender, events) = std::sync::mpsc::channel();
+    let mut app = App::new(Theme::default(), Size { width: 80, height: 24 }, Place::Start);
+    let mut terminal = Terminal::new(TestBackend::new(120, 40)).expect("a test terminal");
+    sender.send(Event::Quit).expect("the loop listens");
+    super::turn(&mut terminal, &mut app, &events, &sender, |_| Ok(())).expect("the loop ends well");
+    assert_eq!(app.size, Size { width: 120, height: 40 });
 }
 
 #[test]
