@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::facts::{capital, seconds};
+use super::facts::seconds;
 use super::rules::{QUESTION_REPEATED, QUESTION_TIMEOUT};
 use super::{Line, LostRequest, Severity, Summary};
 use crate::capture::Nanos;
@@ -154,12 +154,17 @@ fn repeated(summaries: &[Summary], others: &[usize], own: usize, lost: &LostRequ
         };
         return Line { about, says, frames: vec![lost.frame] };
     }
-    let within = seconds(RETRY_WITHIN as f64 / 1e9);
-    let says = format!(
-        "Not in this capture: {} opened no connection to this server within {within}.{}",
-        capital(Side::Client).to_lowercase(),
-        allowed(lost.method)
-    );
+    // a retry comes at once or not at all; but what came after the capture's end is not in it
+    let watched = summaries.iter().map(|s| s.end).max().unwrap_or(lost.time) - lost.time;
+    let says = if watched >= RETRY_WITHIN {
+        let within = seconds(RETRY_WITHIN as f64 / 1e9);
+        format!("No: the client opened no connection to this server within {within}.{}", allowed(lost.method))
+    } else {
+        let watched = seconds(watched as f64 / 1e9);
+        format!(
+            "Not in this capture: it ends {watched} after the request, and no new connection to this server is in it."
+        )
+    };
     Line { about, says, frames: Vec::new() }
 }
 
