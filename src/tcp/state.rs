@@ -272,4 +272,46 @@ mod tests {
             assert!(MOVES[..i].iter().all(|b| (a.from, a.on) != (b.from, b.on)), "{a:?}");
         }
     }
+
+    /// Every state with every event, written out by hand: what it leads to, `-` if nowhere.
+    const GRID: &str = "
+                 SYN>        SYN-ACK>     >SYN         >SYN-ACK    >ACK(SYN)   FIN>       >FIN       >ACK(FIN)  RST>   >RST   >ICMP
+    CLOSED       SYN_SENT    -            -            -           -           -          -          -          -      -      -
+    LISTEN       SYN_SENT    SYN_RECEIVED -            -           -           -          -          -          CLOSED -      -
+    SYN_SENT     -           SYN_RECEIVED SYN_RECEIVED ESTABLISHED -           -          -          -          CLOSED CLOSED CLOSED
+    SYN_RECEIVED -           -            -            -           ESTABLISHED FIN_WAIT_1 CLOSE_WAIT -          CLOSED CLOSED -
+    ESTABLISHED  SYN_SENT    -            -            -           -           FIN_WAIT_1 CLOSE_WAIT -          CLOSED CLOSED -
+    FIN_WAIT_1   SYN_SENT    -            -            -           -           -          CLOSING    FIN_WAIT_2 CLOSED CLOSED -
+    FIN_WAIT_2   SYN_SENT    -            -            -           -           -          TIME_WAIT  -          CLOSED CLOSED -
+    CLOSE_WAIT   SYN_SENT    -            -            -           -           LAST_ACK   -          -          CLOSED CLOSED -
+    CLOSING      SYN_SENT    -            -            -           -           -          -          TIME_WAIT  CLOSED CLOSED -
+    LAST_ACK     SYN_SENT    -            -            -           -           -          -          CLOSED     CLOSED CLOSED -
+    TIME_WAIT    SYN_SENT    -            -            -           -           -          -          -          CLOSED CLOSED -";
+
+    #[test]
+    fn every_state_answers_every_event_as_written() {
+        const EVENTS: [Event; 11] = [
+            Event::SentSyn,
+            Event::SentSynAck,
+            Event::ReceivedSyn,
+            Event::ReceivedSynAck,
+            Event::ReceivedAckOfSyn,
+            Event::SentFin,
+            Event::ReceivedFin,
+            Event::ReceivedAckOfFin,
+            Event::SentRst,
+            Event::ReceivedRst,
+            Event::ReceivedIcmp,
+        ];
+        let lines: Vec<&str> = GRID.lines().skip(2).collect();
+        assert_eq!(lines.len(), STATES.len());
+        for (line, info) in lines.iter().zip(&STATES) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!((words[0], words.len()), (info.name, 1 + EVENTS.len()));
+            for (event, expected) in EVENTS.iter().zip(&words[1..]) {
+                let to = info.state.on(*event).map_or("-", State::name);
+                assert_eq!(to, *expected, "{} on {}", info.name, event.words());
+            }
+        }
+    }
 }
