@@ -68,5 +68,9 @@ pub(super) fn read(files: &[OsString], common: &Common) -> Result<Reading> {
         }
         ids.retain(|i| *i == id);
     }
+    if ids.is_empty() && !trace.flows.is_empty() {
+        let connections = count(trace.flows.len(), "connection");
+        complain(&format!("--filter: selects none of {connections}; `finwait list` shows them"));
+    }
     Ok(Reading { trace, summaries, ids })
 }

@@ -4,8 +4,8 @@ use super::numbers::{Numbered, mss, number};
 use super::reading::Reading;
 use super::timeline::place;
 use super::{
-    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, both_ends, ending, marking, moves, orphan, receipts,
-    reset,
+    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, Vantage, both_ends, ending, marking, moves, orphan,
+    receipts, reset,
 };
 use crate::capture::Nanos;
 use crate::flow::{Conversation, Pair};
@@ -30,7 +30,11 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
         opening,
         outcome: ending::outcome(&rows, &changes, opening),
         history: ending::history(&rows),
-        vantage: ending::vantage(&rows, &reading),
+        vantage: if both_ends::at_both(&rows, &conversation.rare) {
+            Vantage::Both
+        } else {
+            ending::vantage(&rows, &reading)
+        },
         rtt: reading.rtt,
         flow: conversation.flow,
         origin,

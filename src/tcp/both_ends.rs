@@ -45,6 +45,14 @@ pub(super) fn passages(rows: &[Row], rare: &BTreeMap<FrameNo, Rare>) -> Vec<Pass
     out
 }
 
+/// Were the frames captured at both ends?
+pub(super) fn at_both(rows: &[Row], rare: &BTreeMap<FrameNo, Rare>) -> bool {
+    let seen = |row: &Row| rare.get(&row.number()).map(|r| r.seen.as_slice()).unwrap_or_default();
+    let captures: BTreeSet<u32> = rows.iter().flat_map(|r| seen(r).iter().map(|s| s.capture)).collect();
+    let [first, second] = captures.into_iter().collect::<Vec<_>>()[..] else { return false };
+    near(rows, &seen, first, second).is_some()
+}
+
 /// Which of two captures was taken at which end? The client's frames reach the one at the client first, the server's the
 /// one at the server; however the two clocks differ, they differ alike for both.
 fn near<'a>(

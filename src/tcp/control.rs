@@ -204,7 +204,9 @@ impl Control {
         match timeline.vantage {
             Vantage::Client => blocks.server.rtt = None,
             Vantage::Server => blocks.client.rtt = None,
-            Vantage::Both | Vantage::Unknown => {}
+            // a frame of two captures has the time at its sender: from there to the answer is one way only
+            Vantage::Both => (blocks.client.rtt, blocks.server.rtt) = (None, None),
+            Vantage::Unknown => {}
         }
         blocks
     }
