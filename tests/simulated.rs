@@ -135,7 +135,8 @@ fn config() -> ProptestConfig {
 }
 
 proptest! {
-    // the same cases each time; PROPTEST_RNG_SEED and PROPTEST_CASES explore others
+    // the same cases each time; PROPTEST_CASES explores others, and finds about one in 60,000 in which a lost segment
+    // before the tap still deceives the engine: those are open
     #![proptest_config(config())]
 
     #[test]
