@@ -148,13 +148,14 @@ fn possible<'a>(steps: &[&Step<'a>], n: u32) -> Vec<&'a str> {
     now
 }
 
-/// Parts of a conversation: from its beginning, to its end, and one direction.
+/// Parts of a conversation: from its beginning, to its end, without one frame, and one direction.
 fn parts(whole: &Conversation) -> Vec<(String, Vec<usize>)> {
     let all = whole.segments.len();
     let mut parts: Vec<(String, Vec<usize>)> = Vec::new();
     for n in 1..all {
         parts.push((format!("up to {n}"), (0..n).collect()));
         parts.push((format!("from {n}"), (n..all).collect()));
+        parts.push((format!("without {n}"), (0..all).filter(|i| *i != n).collect()));
     }
     for from in Side::BOTH {
         let sent = |i: &usize| whole.segments[*i].flags.has(Flags::FROM_SERVER) == (from == Side::Server);

@@ -151,15 +151,19 @@ fn quiet(timeline: &Timeline, after: usize) -> String {
     }
 }
 
+/// How many frames back the last payload is looked for: beyond, keep-alives are all there was for long.
+const NEARBY: usize = 500;
+
 /// What a silence on an open connection is.
 fn open(timeline: &Timeline, after: usize) -> String {
     if timeline.rows[after].marks.iter().any(|m| matches!(m.mark, Mark::ZeroWindow | Mark::ZeroWindowProbeAck)) {
         return "waiting for the window to open".to_owned();
     }
-    let Some(last) = timeline.rows[..=after].iter().rev().find(|r| r.segment.len > 1) else {
-        return "idle, nothing was ever sent".to_owned();
+    let nearby = timeline.rows[..=after].iter().rev().take(NEARBY);
+    let Some(last) = nearby.clone().find(|r| r.segment.len > 1) else {
+        return if after < NEARBY { "idle, nothing was ever sent" } else { "idle" }.to_owned();
     };
-    let acked = timeline.rows[..=after].iter().rev().take_while(|r| r.number() != last.number());
+    let acked = nearby.take_while(|r| r.number() != last.number());
     let acked = acked.filter(|r| r.from != last.from).any(|r| r.ack.is_some_and(|a| a >= last.end()));
     match (last.from, acked) {
         (Side::Client, true) => "waiting for the server's answer".to_owned(),

@@ -14,10 +14,12 @@ struct Machine {
     assumed: bool,
     /// Rows from which on the moves so far are certain; `None`: never.
     pending: Vec<Option<usize>>,
-    /// It may have been sent what is not in the capture: see [`blind`].
+    /// It may have been sent what is not in the capture.
     blind: bool,
-    /// It may have sent a FIN that is not in the capture.
+    /// It may have sent a FIN that is not in the capture, or be gone.
     doubt: bool,
+    /// The last rows at which its SYN-ACK and its FIN were certainly not acknowledged yet.
+    waits: Waits,
     /// The row of its last SYN.
     syn: Option<usize>,
 }
@@ -26,13 +28,45 @@ impl Machine {
     fn certainty(&self, row: usize) -> Certainty {
         if self.assumed {
             Certainty::Assumed
-        } else if self.state == State::Closing {
+        } else if self.state == State::Closing || self.waits.over(self.state, row) {
             // the peer's FIN and its ACK of ours may have overtaken each other
             Certainty::Inferred
         } else if !self.blind && !self.doubt && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row)) {
             Certainty::Proven
         } else {
             Certainty::Inferred
+        }
+    }
+}
+
+/// How long an end certainly waited for acknowledgements.
+#[derive(Clone, Copy)]
+struct Waits {
+    synack: usize,
+    fin: usize,
+}
+
+impl Waits {
+    fn new(rows: &[Row], reading: &Reading, side: Side) -> Waits {
+        let flags = |r: usize| rows[r].segment.flags;
+        // a copy of a frame counts here: it was sent when its first copy was
+        let synack = |r: &usize| rows[*r].from == side && flags(*r).has(Flags::SYN | Flags::ACK);
+        let fin = |r: &usize| flags(*r).has(Flags::FIN);
+        let own = &reading.own[side];
+        let synack = (0..rows.len()).rev().find(synack).unwrap_or(0);
+        let Some(first) = own.iter().copied().find(fin) else { return Waits { synack, fin: 0 } };
+        let unacked = |r: &usize| rows[*r].ack.is_some_and(|ack| ack < rows[first].end());
+        let again = (0..rows.len()).rev().find(|r| rows[*r].from == side && fin(r)).unwrap_or(first);
+        let told = reading.own[side.other()].iter().rev().copied().find(unacked).unwrap_or(first);
+        Waits { synack, fin: again.max(told) }
+    }
+
+    /// May an end in that state have got, at `row`, the acknowledgement that it waits for?
+    fn over(self, state: State, row: usize) -> bool {
+        match state {
+            State::SynReceived => row > self.synack,
+            State::FinWait1 | State::LastAck => row > self.fin,
+            _ => false,
         }
     }
 }
@@ -66,12 +100,14 @@ fn initial(rows: &[Row], side: Side) -> (State, bool) {
 
 fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happening], changes: &mut Vec<StateChange>) {
     let (state, assumed) = initial(rows, side);
-    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, syn: None };
+    let waits = Waits::new(rows, reading, side);
+    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, waits, syn: None };
     let mut next = happenings.iter().peekable();
     let blind = blind(rows, reading, side);
     let doubtful = doubtful(rows, reading, side);
     for row in 0..rows.len() {
-        machine.blind |= blind == Some(row);
+        // nothing that is sent to a closed end moves it
+        machine.blind = blind[row] && machine.state != State::Closed;
         if reading.counts[row] && rows[row].from == side && rows[row].segment.flags.has(Flags::SYN) {
             machine.syn = Some(row);
         }
@@ -125,9 +161,10 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     }
 }
 
-/// The rows at which the end may already have sent a FIN that is not in the capture.
+/// The rows at which the end may already have sent a FIN that is not in the capture, or be gone.
 fn doubtful(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     let mut out = vec![false; rows.len()];
+    let mut clear = vec![false; rows.len()];
     let mut doubt = false;
     let mut last = None;
     // the number after the highest byte of the end's, and after anything of its
@@ -138,33 +175,86 @@ fn doubtful(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
         // are in the capture
         let spans = rows[row].segment.span() > 0;
         let newest = seen <= Some(rows[row].seq) && highest == Some(rows[row].seq);
-        let clear = !spans && rows[row].ack.is_some() && newest;
+        clear[row] = !spans && rows[row].ack.is_some() && newest;
         if spans {
             highest = highest.max(Some(rows[row].end()));
         }
         seen = seen.max(Some(rows[row].end()));
         // what is missing was sent some time after the end's last frame
         let from = last.unwrap_or(0);
-        let before = !clear && (doubt || reading.unseen[row]);
+        let before = !clear[row] && (doubt || reading.unseen[row]);
         out[from..row].iter_mut().for_each(|doubtful| *doubtful |= before);
         doubt = before;
         out[row] = doubt;
         last = Some(row);
     }
     out[last.map_or(0, |last| last + 1)..].fill(doubt);
+    let beyond = |row: usize| rows[row].ack > reading.known[row][side].highest.or(Some(1));
+    let lacking = lacking(rows, reading, side, beyond, |row| clear[row]);
+    out.iter_mut().zip(lacking).for_each(|(doubtful, lacking)| *doubtful |= lacking);
+    gone(rows, reading, side, &mut out);
     out
 }
 
-/// The row from which on the capture lacks what the end was sent: it acknowledges bytes after which the capture has none
-/// of the other end's, so that a FIN may have been among them; or nothing of the other end is there to acknowledge its own
-/// FIN.
-fn blind(rows: &[Row], reading: &Reading, side: Side) -> Option<usize> {
-    let highest = reading.known.last().and_then(|known| known[side.other()].highest);
-    let silent = reading.own[side.other()].is_empty();
-    let mut own = reading.own[side].iter().copied();
-    own.find(|r| {
-        silent && rows[*r].segment.flags.has(Flags::FIN) || rows[*r].ack.is_some_and(|ack| ack > highest.unwrap_or(1))
-    })
+/// Marks the rows at which there may have been no socket any more: up to an RST that answers a segment as if there were
+/// none, from after the end's last other frame on. What ended the socket may not be in the capture.
+fn gone(rows: &[Row], reading: &Reading, side: Side, doubtful: &mut [bool]) {
+    let mut since = None;
+    for &row in &reading.own[side] {
+        let flags = rows[row].segment.flags;
+        let reply = rows[row].reset.is_some_and(|reset| reset.form == ResetForm::Reply);
+        if let Some(since) = since.filter(|_| reply) {
+            doubtful[since..row].fill(true);
+        }
+        // an end in SYN_SENT answers a wrong ACK so, and stays
+        let opening = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
+        since = if opening { None } else { Some(row + 1) };
+    }
+}
+
+/// The rows at which the end may have been sent a FIN that is not in the capture.
+fn blind(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
+    let own = |row: usize| reading.counts[row] && rows[row].from == side;
+    let lacks = |row: usize| reading.known[row][side].lacks;
+    let mut out = lacking(rows, reading, side.other(), lacks, own);
+    // nothing of the other end is there to acknowledge this one's FIN
+    if reading.own[side.other()].is_empty()
+        && let Some(fin) = (0..rows.len()).find(|r| own(*r) && rows[*r].segment.flags.has(Flags::FIN))
+    {
+        out[fin..].fill(true);
+    }
+    out
+}
+
+/// The rows at which an end may have sent bytes that the capture lacks: an acknowledgement of the other end's `shows`
+/// it. From after the last row before at which `complete` says that none were, to the row at which they are sent (again).
+fn lacking(
+    rows: &[Row],
+    reading: &Reading,
+    of: Side,
+    shows: impl Fn(usize) -> bool,
+    complete: impl Fn(usize) -> bool,
+) -> Vec<bool> {
+    let mut out = vec![false; rows.len()];
+    let mut since = 0;
+    let mut acked = None;
+    for row in 0..rows.len() {
+        let highest = reading.known[row][of].highest.unwrap_or(1);
+        let speaks = reading.counts[row] && rows[row].from != of;
+        let beyond = speaks && shows(row);
+        if beyond {
+            out[since..row].fill(true);
+            acked = acked.max(rows[row].ack);
+        }
+        if acked.is_some_and(|acked| acked <= highest) {
+            acked = None;
+        }
+        out[row] = acked.is_some();
+        if complete(row) || beyond {
+            since = row + 1;
+        }
+    }
+    out
 }
 
 /// Does the end take it, in its state? Only RSTs are refused.

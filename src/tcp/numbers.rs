@@ -7,6 +7,9 @@ use crate::wire::{Flags, Options, Segment};
 /// Numbers further than this from what is expected belong to something else: an old incarnation, a forged segment.
 const FAR: i64 = 1 << 30;
 
+/// So many SYNs of an end, and acknowledgements of the other, are looked at for its initial number.
+const MANY_SYNS: usize = 64;
+
 /// What the rows of a connection have in common.
 pub(super) struct Numbered {
     pub rows: Vec<Row>,
@@ -55,23 +58,44 @@ pub(super) fn number(conversation: &Conversation) -> Numbered {
 
 /// The number of an end that counts as 0: that of its SYN; if its SYN was not seen, one below its first known byte.
 fn base(segments: &[Segment], side: Side) -> Option<u32> {
+    if let Some(chosen) = chosen(segments, side) {
+        return Some(chosen);
+    }
     let segments = segments.iter().filter(|s| !s.is_icmp());
     let mut peer_ack = None;
+    let mut opened = false;
     for s in segments {
         if sender(s) == side {
             let syn = s.flags.has(Flags::SYN);
             // a SYN-ACK of the peer knows the initial number better than a later segment
             return match peer_ack {
-                Some((ack, true)) if !syn => Some(ack),
+                Some((ack, synack)) if !syn && (synack || opened) => Some(ack),
                 _ if syn => Some(s.seq.0),
                 _ => Some(s.seq.0.wrapping_sub(1)),
             };
         }
+        // after the peer's own SYN its first acknowledgement is of the SYN that is lacking
+        opened |= s.flags.has(Flags::SYN) && !s.flags.has(Flags::ACK);
         if s.flags.has(Flags::ACK) && peer_ack.is_none() {
             peer_ack = Some((s.ack.0.wrapping_sub(1), s.flags.has(Flags::SYN)));
         }
     }
     peer_ack.map(|(ack, _)| ack)
+}
+
+/// Of several initial numbers that an end's first SYNs had, the one that the other end acknowledged otherwise than by an
+/// RST.
+fn chosen(segments: &[Segment], side: Side) -> Option<u32> {
+    let of = |from: Side| segments.iter().filter(move |s| sender(s) == from && !s.flags.any(Flags::RST | Flags::ICMP));
+    let syns = || of(side).take_while(|s| s.flags.has(Flags::SYN)).take(MANY_SYNS);
+    let first = syns().next()?.seq;
+    if syns().all(|s| s.seq == first) {
+        return None;
+    }
+    let covers = |syn: &Segment, s: &Segment| (1..=i64::from(syn.span())).contains(&i64::from(s.ack.since(syn.seq)));
+    let mut acked = syns()
+        .filter(|syn| of(side.other()).filter(|s| s.flags.has(Flags::ACK)).take(MANY_SYNS).any(|s| covers(syn, s)));
+    acked.next().map(|syn| syn.seq.0)
 }
 
 /// The 64-bit relative number nearest to how far the end's numbers have come.

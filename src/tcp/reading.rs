@@ -27,6 +27,8 @@ pub(super) struct Known {
     pub highest: Option<i64>,
     /// Its last acknowledgement number.
     pub acked: Option<i64>,
+    /// Did it just acknowledge bytes that are not in the capture?
+    pub lacks: bool,
 }
 
 /// What all inferences rest on, one entry a row.
@@ -204,16 +206,29 @@ fn known(rows: &[Row], counts: &[bool]) -> Vec<Pair<Known>> {
     let mut out = Vec::with_capacity(rows.len());
     for (r, counts) in rows.iter().zip(counts) {
         let (end, is_rst) = (&mut known[r.from], r.segment.flags.has(Flags::RST));
+        end.lacks = false;
         if *counts && r.ack.is_some() {
             end.acked = r.ack;
         }
-        if !r.segment.is_icmp() && !is_rst {
+        let stray = !counts && r.segment.flags.has(Flags::SYN);
+        if !r.segment.is_icmp() && !is_rst && !stray {
             if r.segment.span() > 0 {
                 end.highest = end.highest.max(Some(r.end()));
             }
             let reach = &mut reach[r.from];
+            if r.segment.flags.has(Flags::SYN) {
+                // what was before belongs to another attempt
+                reach.skip_to(r.seq);
+            }
             reach.add(r.seq, r.end());
             end.reach = reach.whole();
+        }
+        if let Some(ack) = r.ack.filter(|_| *counts) {
+            // what it acknowledges was there, in the capture or not
+            let reach = &mut reach[r.from.other()];
+            end.lacks = ack > reach.whole().unwrap_or(1);
+            reach.skip_to(ack);
+            known[r.from.other()].reach = reach.whole();
         }
         out.push(known);
     }

@@ -7,8 +7,12 @@
 use super::reading::Reading;
 use super::timeline::place;
 use super::{Event, Fate, Receipt, ResetForm, Row};
+use crate::capture::Nanos;
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
+
+/// Linux sends nothing again sooner than this (`TCP_RTO_MIN`).
+const LEAST_RTO: Nanos = 200_000_000;
 
 /// Something that may move one end's state machine.
 #[derive(Debug, Clone, Copy)]
@@ -211,8 +215,12 @@ impl End<'_> {
                 }
             }
         };
-        let certain =
-            proof.map(|_| carriers.iter().copied().filter(|c| before_proof(&c)).max().unwrap_or(row).max(row));
+        let lacking = |p: usize| self.rows[p].ack > self.reading.known[p][self.side.other()].highest;
+        let certain = proof.map(|p| match carriers.iter().copied().filter(|c| before_proof(&c)).max() {
+            // it may have come with what the capture lacks
+            _ if lacking(p) => p,
+            last => last.unwrap_or(row).max(row),
+        });
         Some(Arrival { row, order_before, cause, certain, proof })
     }
 
@@ -304,7 +312,7 @@ impl End<'_> {
             let acks: Vec<usize> = self
                 .reading
                 .later(self.side.other(), fin)
-                .take_while(|r| *r < self.gone)
+                .take_while(|r| *r <= self.gone)
                 .filter(|r| self.is_live(*r) && self.ack_covers(*r, end) && !self.reading.lost[*r])
                 .collect();
             let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end;
@@ -371,6 +379,10 @@ impl End<'_> {
             // nor is it certain before the last copy of any byte below it had come
             let below = |r: &usize| self.rows[*r].segment.span() > 0 && self.rows[*r].end() <= end;
             *certain = self.peers().take_while(|r| r < proof).filter(below).last().unwrap_or(0).max(*certain);
+            // a FIN is acknowledged at once: so much later, the copy that came may not be in the capture
+            if self.rows[*proof].segment.time - self.rows[*certain].segment.time > LEAST_RTO {
+                *certain = *proof;
+            }
         }
         at.or_else(|| self.own().find(|r| *r > fin && proves(*r) && carriers.is_empty()).map(Self::shown_by))
     }
