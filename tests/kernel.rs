@@ -148,7 +148,8 @@ fn possible<'a>(steps: &[&Step<'a>], n: u32) -> Vec<&'a str> {
     now
 }
 
-/// Parts of a conversation: from its beginning, to its end, without one frame, and one direction.
+/// Parts of a conversation: from its beginning, to its end, without one frame, without a tenth and a third of them, and one
+/// direction.
 fn parts(whole: &Conversation) -> Vec<(String, Vec<usize>)> {
     let all = whole.segments.len();
     let mut parts: Vec<(String, Vec<usize>)> = Vec::new();
@@ -156,6 +157,16 @@ fn parts(whole: &Conversation) -> Vec<(String, Vec<usize>)> {
         parts.push((format!("up to {n}"), (0..n).collect()));
         parts.push((format!("from {n}"), (n..all).collect()));
         parts.push((format!("without {n}"), (0..all).filter(|i| *i != n).collect()));
+    }
+    let mut state = 1_u64;
+    let mut random = |below: u64| {
+        // Knuth's linear congruential generator
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for lost in [10, 3].repeat(10) {
+        let kept: Vec<usize> = (0..all).filter(|_| random(lost) > 0).collect();
+        parts.push((format!("only {kept:?}"), kept));
     }
     for from in Side::BOTH {
         let sent = |i: &usize| whole.segments[*i].flags.has(Flags::FROM_SERVER) == (from == Side::Server);

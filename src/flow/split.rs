@@ -9,6 +9,9 @@ use crate::wire::{Flags, Segment, Seq};
 /// How many frames after a SYN its answer is looked for.
 const LOOK_AHEAD: usize = 64;
 
+/// No window without scaling is larger, and Linux begins a connection that follows a `TIME_WAIT` further on.
+const FAR: i32 = 1 << 16;
+
 /// What the frames so far say of one end of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 struct End {
@@ -70,10 +73,13 @@ fn sender(segment: &Segment) -> usize {
 impl Life {
     /// Does this segment begin a new connection?
     fn is_new<'a>(&self, segment: &Segment, ahead: impl Iterator<Item = &'a Segment>) -> bool {
-        if !segment.flags.has(Flags::SYN) || segment.flags.has(Flags::RST) {
+        let (from, to) = (sender(segment), 1 - sender(segment));
+        if segment.flags.has(Flags::RST) {
             return false;
         }
-        let (from, to) = (sender(segment), 1 - sender(segment));
+        if !segment.flags.has(Flags::SYN) {
+            return (self.over(from) || self.over(to)) && self.far_beyond(segment);
+        }
         if self.ends.iter().all(|end| !end.spoke && end.isn.is_none()) {
             return false;
         }
@@ -96,6 +102,14 @@ impl Life {
             Answer::Challenged => false,
             Answer::None => self.over(to),
         }
+    }
+
+    /// Are both numbers of this segment further than a window beyond all that was sent? Then the capture lacks the SYNs
+    /// that they follow.
+    fn far_beyond(&self, segment: &Segment) -> bool {
+        let (own, other) = (&self.ends[sender(segment)], &self.ends[1 - sender(segment)]);
+        let beyond = |number: Seq, end: &End| end.next.is_some_and(|next| number.since(next) > FAR);
+        segment.flags.has(Flags::ACK) && beyond(segment.seq, own) && beyond(segment.ack, other)
     }
 
     /// Does this acknowledgement number cover the SYN of `end`, and no more than was sent with it?

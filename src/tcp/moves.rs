@@ -18,7 +18,7 @@ struct Machine {
     blind: bool,
     /// It may have sent a FIN that is not in the capture, or be gone.
     doubt: bool,
-    /// The last rows at which its SYN-ACK and its FIN were certainly not acknowledged yet.
+    /// The last rows at which its SYN, its SYN-ACK and its FIN were certainly not acknowledged yet.
     waits: Waits,
     /// The row of its last SYN.
     syn: Option<usize>,
@@ -42,28 +42,27 @@ impl Machine {
 /// How long an end certainly waited for acknowledgements.
 #[derive(Clone, Copy)]
 struct Waits {
+    syn: usize,
     synack: usize,
     fin: usize,
 }
 
 impl Waits {
     fn new(rows: &[Row], reading: &Reading, side: Side) -> Waits {
-        let flags = |r: usize| rows[r].segment.flags;
-        // a copy of a frame counts here: it was sent when its first copy was
-        let synack = |r: &usize| rows[*r].from == side && flags(*r).has(Flags::SYN | Flags::ACK);
-        let fin = |r: &usize| flags(*r).has(Flags::FIN);
-        let own = &reading.own[side];
-        let synack = (0..rows.len()).rev().find(synack).unwrap_or(0);
-        let Some(first) = own.iter().copied().find(fin) else { return Waits { synack, fin: 0 } };
-        let unacked = |r: &usize| rows[*r].ack.is_some_and(|ack| ack < rows[first].end());
-        let again = (0..rows.len()).rev().find(|r| rows[*r].from == side && fin(r)).unwrap_or(first);
-        let told = reading.own[side.other()].iter().rev().copied().find(unacked).unwrap_or(first);
-        Waits { synack, fin: again.max(told) }
+        // a copy of a frame counts too: it was sent when its first copy was
+        let last = |flags: Flags| {
+            rows.iter().rposition(|r| r.from == side && r.segment.flags.has(flags) && !r.segment.is_icmp()).unwrap_or(0)
+        };
+        let fin = reading.own[side].iter().copied().find(|r| rows[*r].segment.flags.has(Flags::FIN));
+        let unacked = |r: &usize| fin.is_some_and(|fin| rows[*r].ack.is_some_and(|ack| ack < rows[fin].end()));
+        let told = reading.own[side.other()].iter().rev().copied().find(unacked).unwrap_or(0);
+        Waits { syn: last(Flags::SYN), synack: last(Flags::SYN | Flags::ACK), fin: last(Flags::FIN).max(told) }
     }
 
     /// May an end in that state have got, at `row`, the acknowledgement that it waits for?
     fn over(self, state: State, row: usize) -> bool {
         match state {
+            State::SynSent => row > self.syn,
             State::SynReceived => row > self.synack,
             State::FinWait1 | State::LastAck => row > self.fin,
             _ => false,
@@ -217,6 +216,10 @@ fn blind(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     let own = |row: usize| reading.counts[row] && rows[row].from == side;
     let lacks = |row: usize| reading.known[row][side].lacks;
     let mut out = lacking(rows, reading, side.other(), lacks, own);
+    // after its last frame, or copy of one, nothing shows that it was still there
+    let speaks = |row: usize| rows[row].from == side && !reading.injected[row] && !rows[row].segment.is_icmp();
+    let last = (0..rows.len()).rev().find(|row| speaks(*row));
+    out[last.map_or(0, |last| last + 1)..].fill(true);
     // nothing of the other end is there to acknowledge this one's FIN
     if reading.own[side.other()].is_empty()
         && let Some(fin) = (0..rows.len()).find(|r| own(*r) && rows[*r].segment.flags.has(Flags::FIN))

@@ -256,9 +256,8 @@ impl End<'_> {
             if let Some(at) = self.arrival(&crossing, syn_shown, |r| self.is_syn(r)) {
                 out.push(self.received(Event::ReceivedSyn, Order::Syn, at));
             }
-            let live = self.reading.later(self.side, syn).find(|r| self.is_live(*r) && self.rows[*r].seq >= 1);
             if synacks.is_empty() && !self.peers().any(|r| self.is_synack(r) || self.is_syn(r)) {
-                out.extend(live.map(|r| self.received(Event::ReceivedSynAck, Order::Syn, Self::shown_by(r))));
+                self.unseen_synack(syn, out);
             }
         }
         if let Some(at) = self.arrival(&synacks, |r| self.is_live(r), |r| self.flags(r).has(Flags::SYN)) {
@@ -270,6 +269,18 @@ impl End<'_> {
             Some(opening) => self.last_ack(opening, out),
             None => self.unseen_handshake(out),
         }
+    }
+
+    /// This end goes on from its SYN, and the SYN-ACK is not in the capture. It came before anything else of the peer's.
+    fn unseen_synack(&self, syn: usize, out: &mut Vec<Happening>) {
+        let live = self.reading.later(self.side, syn).find(|r| self.is_live(*r) && self.rows[*r].seq >= 1);
+        let fits = |r: &usize| self.is_live(*r) && self.ack_covers(*r, 1) && !self.refused(*r);
+        let first = self.reading.later(self.side.other(), syn).find(fits);
+        out.extend(live.map(|live| {
+            let at = first.filter(|first| *first < live).unwrap_or(live);
+            let shown = Arrival { row: at, order_before: true, cause: at, certain: Some(live), proof: Some(live) };
+            self.received(Event::ReceivedSynAck, Order::Syn, shown)
+        }));
     }
 
     /// The acknowledgement of this end's SYN-ACK.
@@ -292,15 +303,17 @@ impl End<'_> {
         out.extend(at.map(|at| self.received(Event::ReceivedAckOfSyn, Order::Ack, at)));
     }
 
-    /// The peer acknowledges a SYN-ACK that is not in the capture: only one direction was captured.
+    /// This end's SYN-ACK is not in the capture: the peer acknowledges it, or the end goes on from it.
     fn unseen_handshake(&self, out: &mut Vec<Happening>) {
-        let syn = self.peers().find(|r| self.is_syn(*r));
-        let answer = syn.and_then(|syn| self.reading.later(self.side.other(), syn).find(|r| self.is_live(*r)));
-        if let (Some(row), true) = (answer, self.reading.own[self.side].is_empty()) {
-            for (on, order) in [(Event::SentSynAck, Order::Sending), (Event::ReceivedAckOfSyn, Order::Ack)] {
-                let (side, proof) = (self.side, None);
-                out.push(Happening { side, on, row, order, cause: row, certain: None, proof, assumed: true });
-            }
+        let Some(syn) = self.peers().find(|r| self.is_syn(*r)) else { return };
+        let silent = self.reading.own[self.side].is_empty();
+        let answer = self.reading.later(self.side.other(), syn).find(|r| self.is_live(*r)).filter(|_| silent);
+        let goes_on = self.reading.later(self.side, syn).find(|r| self.is_live(*r) && self.ack_covers(*r, 1));
+        let Some(row) = answer.or(goes_on) else { return };
+        let orders = if silent { (Order::Sending, Order::Ack) } else { (Order::BeforeSending, Order::BeforeSending) };
+        for (on, order) in [(Event::SentSynAck, orders.0), (Event::ReceivedAckOfSyn, orders.1)] {
+            let (side, proof) = (self.side, None);
+            out.push(Happening { side, on, row, order, cause: row, certain: None, proof, assumed: silent });
         }
     }
 
