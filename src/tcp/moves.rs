@@ -220,6 +220,9 @@ fn blind(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     let speaks = |row: usize| rows[row].from == side && !reading.injected[row] && !rows[row].segment.is_icmp();
     let last = (0..rows.len()).rev().find(|row| speaks(*row));
     out[last.map_or(0, |last| last + 1)..].fill(true);
+    if let Some(strange) = Side::BOTH.iter().filter_map(|side| after_fin(rows, reading, *side)).min() {
+        out[strange..].fill(true);
+    }
     // nothing of the other end is there to acknowledge this one's FIN
     if reading.own[side.other()].is_empty()
         && let Some(fin) = (0..rows.len()).find(|r| own(*r) && rows[*r].segment.flags.has(Flags::FIN))
@@ -227,6 +230,15 @@ fn blind(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
         out[fin..].fill(true);
     }
     out
+}
+
+/// From which row on there may be another connection, of whose beginning the capture lacks all: an end that had sent its
+/// FIN sends numbers after it.
+fn after_fin(rows: &[Row], reading: &Reading, side: Side) -> Option<usize> {
+    let own = &reading.own[side];
+    let fin = own.iter().copied().find(|r| rows[*r].segment.flags.has(Flags::FIN))?;
+    let strange = own.iter().position(|r| *r > fin && rows[*r].seq > rows[fin].end())?;
+    Some(own[strange - 1] + 1)
 }
 
 /// The rows at which an end may have sent bytes that the capture lacks: an acknowledgement of the other end's `shows`
@@ -242,14 +254,14 @@ fn lacking(
     let mut since = 0;
     let mut acked = None;
     for row in 0..rows.len() {
-        let highest = reading.known[row][of].highest.unwrap_or(1);
+        let highest = reading.known[row][of].highest;
         let speaks = reading.counts[row] && rows[row].from != of;
         let beyond = speaks && shows(row);
         if beyond {
             out[since..row].fill(true);
             acked = acked.max(rows[row].ack);
         }
-        if acked.is_some_and(|acked| acked <= highest) {
+        if acked <= highest {
             acked = None;
         }
         out[row] = acked.is_some();

@@ -226,7 +226,8 @@ fn known(rows: &[Row], counts: &[bool]) -> Vec<Pair<Known>> {
         if let Some(ack) = r.ack.filter(|_| *counts) {
             // what it acknowledges was there, in the capture or not
             let reach = &mut reach[r.from.other()];
-            end.lacks = ack > reach.whole().unwrap_or(1);
+            // nothing of the other end's is there: its numbers are only guessed
+            end.lacks = !r.segment.flags.has(Flags::SYN) && reach.whole().is_none_or(|whole| ack > whole);
             reach.skip_to(ack);
             known[r.from.other()].reach = reach.whole();
         }

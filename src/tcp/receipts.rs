@@ -307,11 +307,11 @@ impl End<'_> {
     fn unseen_handshake(&self, out: &mut Vec<Happening>) {
         let Some(syn) = self.peers().find(|r| self.is_syn(*r)) else { return };
         let silent = self.reading.own[self.side].is_empty();
-        let answer = self.reading.later(self.side.other(), syn).find(|r| self.is_live(*r)).filter(|_| silent);
+        let answer = self.reading.later(self.side.other(), syn).find(|r| self.is_live(*r) && self.ack_covers(*r, 1));
         let goes_on = self.reading.later(self.side, syn).find(|r| self.is_live(*r) && self.ack_covers(*r, 1));
-        let Some(row) = answer.or(goes_on) else { return };
-        let orders = if silent { (Order::Sending, Order::Ack) } else { (Order::BeforeSending, Order::BeforeSending) };
-        for (on, order) in [(Event::SentSynAck, orders.0), (Event::ReceivedAckOfSyn, orders.1)] {
+        let Some(row) = answer.filter(|_| silent || goes_on.is_some()).into_iter().chain(goes_on).min() else { return };
+        for (on, order) in [(Event::SentSynAck, Order::BeforeSending), (Event::ReceivedAckOfSyn, Order::Ack)] {
+            let order = if goes_on == Some(row) { Order::BeforeSending } else { order };
             let (side, proof) = (self.side, None);
             out.push(Happening { side, on, row, order, cause: row, certain: None, proof, assumed: silent });
         }
@@ -404,7 +404,10 @@ impl End<'_> {
     fn resets_and_errors(&self, out: &mut Vec<Happening>) {
         // an RST may be anybody's, a box's on the path, unless it carries on its sender's count of packets
         for row in self.own().filter(|r| self.flags(*r).has(Flags::RST)) {
-            out.push(Happening { certain: self.reading.vouched[row].then_some(row), ..self.sent(Event::SentRst, row) });
+            // what it answers may be missing, with the SYN of another connection before
+            let lacking = self.rows[row].reset.is_some_and(|r| r.form == ResetForm::Reply && r.answers.is_none());
+            let certain = (self.reading.vouched[row] && !lacking).then_some(row);
+            out.push(Happening { certain, ..self.sent(Event::SentRst, row) });
         }
         let time = |row: usize| self.rows[row].segment.time;
         let bare = |r: &usize| self.flags(*r).has(Flags::RST) && !self.flags(*r).has(Flags::ACK);
