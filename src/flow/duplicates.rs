@@ -65,7 +65,7 @@ pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
 fn is_copy(first: &Segment, second: &Segment, new_way: bool) -> bool {
     let apart = second.time.saturating_sub(first.time);
     let same = from_high(first) == from_high(second)
-        && (first.flags.0 ^ second.flags.0) & !(Flags::DUPLICATE.0 | Flags::CUT.0) == 0
+        && (first.flags.0 ^ second.flags.0) & !(Flags::DUPLICATE.0 | Flags::CUT.0 | Flags::WAY.0) == 0
         && first.len == second.len
         && first.window == second.window
         && first.ip_id == second.ip_id

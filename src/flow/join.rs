@@ -83,7 +83,7 @@ fn identity(segment: &Segment) -> Identity {
         from_high(segment),
         segment.seq,
         segment.ack,
-        segment.flags.0 & !(Flags::CUT.0 | Flags::FROM_SERVER.0),
+        segment.flags.0 & !(Flags::CUT.0 | Flags::FROM_SERVER.0 | Flags::WAY.0),
         segment.len,
         segment.window,
         segment.ip_id,

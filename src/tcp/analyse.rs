@@ -1,11 +1,10 @@
 //! The analysis of one connection, step by step.
 
-use super::numbers::{Numbered, mss, number};
+use super::numbers::{Numbered, number};
 use super::reading::Reading;
 use super::timeline::place;
 use super::{
-    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, Vantage, both_ends, ending, marking, moves, orphan,
-    receipts, reset,
+    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, ending, marking, moves, orphan, receipts, reset,
 };
 use crate::capture::Nanos;
 use crate::flow::{Conversation, Pair};
@@ -18,7 +17,7 @@ pub const FIN_TIMEOUT: Nanos = 60_000_000_000;
 pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
     let Numbered { mut rows, base, scale } = number(&conversation);
     reset::classify(&mut rows);
-    let reading = Reading::new(&rows, mss(&conversation), &both_ends::passages(&rows, &conversation.rare));
+    let reading = Reading::new(&rows, &conversation);
     receipts::receipts(&mut rows, &reading);
     let happenings = receipts::happenings(&rows, &reading);
     let changes = moves::run(&mut rows, &reading, &happenings);
@@ -30,11 +29,7 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
         opening,
         outcome: ending::outcome(&rows, &changes, opening),
         history: ending::history(&rows),
-        vantage: if both_ends::at_both(&rows, &conversation.rare) {
-            Vantage::Both
-        } else {
-            ending::vantage(&rows, &reading)
-        },
+        vantage: reading.vantage,
         rtt: reading.rtt,
         flow: conversation.flow,
         origin,

@@ -206,7 +206,7 @@ impl Control {
             Vantage::Server => blocks.client.rtt = None,
             // a frame of two captures has the time at its sender: from there to the answer is one way only
             Vantage::Both => (blocks.client.rtt, blocks.server.rtt) = (None, None),
-            Vantage::Unknown => {}
+            Vantage::Loopback | Vantage::Unknown => {}
         }
         blocks
     }
@@ -418,7 +418,7 @@ mod tests {
 
     /// Segments from milliseconds, sender (`c` or `s`), flags, numbers relative to 1000 and 5000, and bytes.
     fn timeline(frames: &[(i64, char, Flags, u32, u32, u32)], sack: &[(FrameNo, u32, u32)]) -> Timeline {
-        let end = |port| Endpoint { address: "192.0.2.1".parse().unwrap(), port };
+        let end = |address: &str, port| Endpoint { address: address.parse().unwrap(), port };
         let segment = |(&(ms, from, flags, seq, ack, len), number): (&(i64, char, Flags, u32, u32, u32), FrameNo)| {
             let (own, other) = if from == 'c' { (1000, 5000) } else { (5000, 1000) };
             let mut options = Options::default();
@@ -446,7 +446,7 @@ mod tests {
         for (number, left, right) in sack {
             rare.entry(*number).or_default().sack.push((Seq(1000 + left), Seq(1000 + right)));
         }
-        let ends = Pair { client: end(5000), server: end(80) };
+        let ends = Pair { client: end("192.0.2.1", 5000), server: end("192.0.2.80", 80) };
         let frames = 0..segments.len();
         let flow = Flow { id: 1, ends, roles_from: RolesFrom::Handshake, after: None, frames };
         crate::tcp::analyse(Conversation { flow, segments, rare, lines: BTreeMap::new() }, 0)

@@ -1,8 +1,6 @@
-//! How a connection began and ended, its history in letters, and where it was captured.
+//! How a connection began and ended, and its history in letters.
 
-use super::reading::Reading;
-use super::{Event, Fate, Mark, Opening, Outcome, Row, State, StateChange, Vantage};
-use crate::capture::Nanos;
+use super::{Event, Fate, Mark, Opening, Outcome, Row, State, StateChange};
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
 
@@ -121,30 +119,4 @@ pub(super) fn history(rows: &[Row]) -> String {
         }
     }
     out
-}
-
-/// Two parts of a round trip are told apart only beyond this.
-const LEAST_DISTANCE: Nanos = 300_000;
-
-/// Where was it captured? At the client the SYN-ACK takes long to come and the ACK leaves at once; at the server the
-/// other way round.
-pub(super) fn vantage(rows: &[Row], reading: &Reading) -> Vantage {
-    let syn = |r: &&usize| rows[**r].segment.flags.has(Flags::SYN);
-    let times: Pair<Vec<Nanos>> = Pair {
-        client: reading.own.client.iter().filter(syn).map(|r| rows[*r].segment.time).collect(),
-        server: reading.own.server.iter().filter(syn).map(|r| rows[*r].segment.time).collect(),
-    };
-    let ack = reading.own.client.iter().find(|r| {
-        let flags = rows[**r].segment.flags;
-        flags.has(Flags::ACK) && !flags.any(Flags::SYN | Flags::RST)
-    });
-    let ([syn], [synack], Some(ack)) = (&times.client[..], &times.server[..], ack) else { return Vantage::Unknown };
-    let (first, second) = (synack - syn, rows[*ack].segment.time - synack);
-    if first > LEAST_DISTANCE && first > second.saturating_mul(4) {
-        Vantage::Client
-    } else if second > LEAST_DISTANCE && second > first.saturating_mul(4) {
-        Vantage::Server
-    } else {
-        Vantage::Unknown
-    }
 }

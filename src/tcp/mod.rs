@@ -17,6 +17,7 @@ mod receipts;
 mod reset;
 mod state;
 mod timeline;
+mod vantage;
 
 pub use analyse::{FIN_TIMEOUT, analyse};
 pub use control::{Control, ControlBlock, Probes, Resent, Rtt, Sack, SendWindow, SentFin, control};

@@ -103,7 +103,9 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, waits, syn: None };
     let mut next = happenings.iter().peekable();
     let blind = blind(rows, reading, side);
-    let doubtful = doubtful(rows, reading, side);
+    let clear = clear(rows, reading, side);
+    let doubtful = doubtful(rows, reading, side, &clear);
+    let established = established(rows, reading, side, &clear);
     for row in 0..rows.len() {
         // nothing that is sent to a closed end moves it
         machine.blind = blind[row] && machine.state != State::Closed;
@@ -114,7 +116,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
-            machine.pending.push(None);
+            machine.pending.push(established);
         }
         while let Some(h) = next.next_if(|h| h.row <= row) {
             let accepted = accepts(rows, reading, &machine, h);
@@ -160,28 +162,49 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     }
 }
 
-/// The rows at which the end may already have sent a FIN that is not in the capture, or be gone.
-fn doubtful(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
+/// The end's rows at which it has certainly sent no FIN that is not in the capture: a bare ACK carries the next number, and
+/// that is the one after the bytes that are there.
+fn clear(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     let mut out = vec![false; rows.len()];
-    let mut clear = vec![false; rows.len()];
-    let mut doubt = false;
-    let mut last = None;
     // the number after the highest byte of the end's, and after anything of its
     let mut highest = None;
     let mut seen = None;
     for &row in &reading.own[side] {
-        // a bare ACK carries the next number: by then no FIN had been sent, unless something beyond the bytes that
-        // are in the capture
         let spans = rows[row].segment.span() > 0;
         let newest = seen <= Some(rows[row].seq) && highest == Some(rows[row].seq);
-        clear[row] = !spans && rows[row].ack.is_some() && newest;
+        out[row] = !spans && rows[row].ack.is_some() && newest;
         if spans {
             highest = highest.max(Some(rows[row].end()));
         }
         seen = seen.max(Some(rows[row].end()));
+    }
+    out
+}
+
+/// The first row at which an end whose beginning is missing is certainly in ESTABLISHED: it sends no FIN before it sends
+/// more, it has taken a segment with an ACK, and it has not taken all that the other end sends.
+fn established(rows: &[Row], reading: &Reading, side: Side, clear: &[bool]) -> Option<usize> {
+    let (own, peer) = (&reading.own[side], side.other());
+    let sends = own.iter().rev().copied().find(|r| rows[*r].segment.span() > 0)?;
+    let beyond = reading.known.last().and_then(|known| known[peer].highest)?;
+    let live = |r: &usize| rows[*r].segment.flags.has(Flags::ACK) && rows[*r].segment.span() > 0;
+    let heard = reading.own[peer].iter().copied().find(live)?;
+    own.iter().copied().find(|r| {
+        let took = rows[*r].ack.is_some_and(|ack| ack >= rows[heard].end() && ack < beyond);
+        clear[*r] && heard < *r && *r < sends && rows[sends].seq >= rows[*r].end() && took
+    })
+}
+
+/// The rows at which the end may already have sent a FIN that is not in the capture, or be gone.
+fn doubtful(rows: &[Row], reading: &Reading, side: Side, clear: &[bool]) -> Vec<bool> {
+    let mut out = vec![false; rows.len()];
+    let mut doubt = false;
+    let mut last = None;
+    for &row in &reading.own[side] {
         // what is missing was sent some time after the end's last frame
         let from = last.unwrap_or(0);
-        let before = !clear[row] && (doubt || reading.unseen[row]);
+        let repeated = reading.lossy_for(side) && !reading.vouched[row];
+        let before = !clear[row] && (doubt || reading.unseen[row] || repeated);
         out[from..row].iter_mut().for_each(|doubtful| *doubtful |= before);
         doubt = before;
         out[row] = doubt;

@@ -3,12 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Row;
-use super::both_ends::Passage;
+use super::both_ends::{self, Passage};
 use super::identification::{self, Step};
+use super::numbers::mss;
 use super::reach::Reach;
+use super::{Row, Vantage, vantage};
 use crate::capture::{FrameNo, Nanos};
-use crate::flow::{Pair, Side};
+use crate::flow::{Conversation, Pair, Side};
 use crate::wire::Flags;
 
 /// Frames that an end sent so long after a control that it would have had it: at least this much, whatever the round
@@ -47,6 +48,10 @@ pub(super) struct Reading {
     pub vouched: Vec<bool>,
     /// Did it never reach the other end, as a capture there shows?
     pub lost: Vec<bool>,
+    /// Were frames lost, on the way or by the capture? Something was sent again, or is missing.
+    lossy: bool,
+    /// Where it was captured.
+    pub vantage: Vantage,
     /// Frames that were answered by an RST, so that their receiver did not take them.
     pub answered: HashSet<FrameNo>,
     /// Rows of each end that count, in order.
@@ -58,12 +63,12 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// `mss`: the maximum segment size that each end's SYN announced.
-    pub fn new(rows: &[Row], mss: Pair<Option<u16>>, passages: &[Passage]) -> Reading {
+    pub fn new(rows: &[Row], conversation: &Conversation) -> Reading {
         let rtt = handshake(rows);
         let crossing = rtt.map_or(USUAL_CROSSING, |rtt| rtt.saturating_mul(2).max(LEAST_CROSSING));
+        let passages = both_ends::passages(rows, &conversation.rare);
         let mut injected = injected(rows, crossing);
-        for (injected, passage) in injected.iter_mut().zip(passages) {
+        for (injected, passage) in injected.iter_mut().zip(&passages) {
             *injected |= *passage == Passage::Forged;
         }
         let counts: Vec<bool> = rows
@@ -71,13 +76,15 @@ impl Reading {
             .zip(&injected)
             .map(|(r, injected)| !injected && !r.segment.is_icmp() && !r.segment.flags.has(Flags::DUPLICATE))
             .collect();
-        let steps = identification::steps(rows, mss);
+        let steps = identification::steps(rows, mss(conversation));
         let mut own: Pair<Vec<usize>> = Pair::default();
         for (i, r) in rows.iter().enumerate().filter(|(i, _)| counts[*i]) {
             own[r.from].push(i);
         }
+        let known = known(rows, &counts);
         Reading {
-            known: known(rows, &counts),
+            lossy: lossy(rows, &counts, &known),
+            known,
             overtaken: steps.iter().map(|step| *step == Step::Back).collect(),
             vouched: steps.iter().map(|step| *step == Step::Next).collect(),
             unseen: unseen(rows, &counts, &steps),
@@ -85,10 +92,17 @@ impl Reading {
             answered: rows.iter().filter_map(|r| r.reset?.answers).collect(),
             counts,
             injected,
+            vantage: vantage::vantage(rows, &own, conversation),
             own,
             rtt,
             crossing,
         }
+    }
+
+    /// Were frames lost, so that what the end received may have come with a copy that is not in the capture, and what it
+    /// sent may never have come to the capture?
+    pub fn lossy_for(&self, side: Side) -> bool {
+        self.lossy && !self.vantage.at(side)
     }
 
     /// Rows of `side` that count and come after `row`.
@@ -165,6 +179,21 @@ fn goes_on(rows: &[Row], row: usize, crossing: Nanos) -> bool {
     let Some(before) = rows[..row].iter().rev().take(NEARBY).find(|x| live(x)) else { return false };
     rows[row + 1..].iter().take(NEARBY).any(|later| {
         live(later) && later.segment.time - r.segment.time > crossing && (later.seq - before.seq).abs() < 1 << 24
+    })
+}
+
+/// Did an end send again what it had sent, or leave out some, or does one acknowledge what is not in the capture?
+fn lossy(rows: &[Row], counts: &[bool], known: &[Pair<Known>]) -> bool {
+    let mut next: Pair<Option<i64>> = Pair::default();
+    rows.iter().zip(counts).zip(known).filter(|((_, counts), _)| **counts).any(|((r, _), known)| {
+        if r.segment.flags.has(Flags::RST) {
+            return false;
+        }
+        let next = &mut next[r.from];
+        let again = r.segment.span() > 0 && next.is_some_and(|next| r.end() <= next);
+        let beyond = next.is_some_and(|next| r.seq > next);
+        *next = Some(r.end()).max(*next);
+        again || beyond || known[r.from].lacks
     })
 }
 

@@ -215,13 +215,20 @@ impl End<'_> {
                 }
             }
         };
-        let lacking = |p: usize| self.rows[p].ack > self.reading.known[p][self.side.other()].highest;
-        let certain = proof.map(|p| match carriers.iter().copied().filter(|c| before_proof(&c)).max() {
-            // it may have come with what the capture lacks
-            _ if lacking(p) => p,
-            last => last.unwrap_or(row).max(row),
+        let certain = proof.map(|p| {
+            let last = carriers.iter().copied().filter(|c| before_proof(&c)).max().unwrap_or(row).max(row);
+            // if an own frame was sent before it came, only the proof says that it had come
+            if last_denial.is_some() { p } else { self.certain(last, p) }
         });
         Some(Arrival { row, order_before, cause, certain, proof })
+    }
+
+    /// From which row on is a receipt certain, whose last copy in the capture is in the row `last`? Where the capture lacks
+    /// frames, or frames were lost, it may have come with a copy that is not there.
+    fn certain(&self, last: usize, proof: usize) -> usize {
+        let lacking = self.rows[proof].ack > self.reading.known[proof][self.side.other()].highest;
+        let late = self.rows[proof].segment.time - self.rows[last].segment.time > LEAST_RTO;
+        if lacking || late || self.reading.lossy_for(self.side) { proof } else { last }
     }
 
     /// A receipt of which only the proof is in the capture.
@@ -342,7 +349,7 @@ impl End<'_> {
             });
             if let Some(mut at) = self.arrival(&acks, |_| false, again) {
                 if let Some((carrier, proof)) = proven {
-                    at.certain = Some(carrier.max(at.row));
+                    at.certain = Some(self.certain(carrier.max(at.row), proof));
                     at.proof = Some(proof);
                 }
                 out.push(self.received(Event::ReceivedAckOfFin, Order::Ack, at));
@@ -392,10 +399,6 @@ impl End<'_> {
             // nor is it certain before the last copy of any byte below it had come
             let below = |r: &usize| self.rows[*r].segment.span() > 0 && self.rows[*r].end() <= end;
             *certain = self.peers().take_while(|r| r < proof).filter(below).last().unwrap_or(0).max(*certain);
-            // a FIN is acknowledged at once: so much later, the copy that came may not be in the capture
-            if self.rows[*proof].segment.time - self.rows[*certain].segment.time > LEAST_RTO {
-                *certain = *proof;
-            }
         }
         at.or_else(|| self.own().find(|r| *r > fin && proves(*r) && carriers.is_empty()).map(Self::shown_by))
     }

@@ -138,20 +138,33 @@ pub enum Vantage {
     Client,
     /// At the server, or near it.
     Server,
-    /// At both: loopback.
+    /// At both: two captures of the same connection.
     Both,
+    /// On the loopback of a machine that is both ends.
+    Loopback,
     /// In the middle, or not to be told.
     #[default]
     Unknown,
 }
 
 impl Vantage {
+    /// Was it captured at that end, perhaps at the other one too?
+    pub fn at(self, side: Side) -> bool {
+        match self {
+            Vantage::Client => side == Side::Client,
+            Vantage::Server => side == Side::Server,
+            Vantage::Both | Vantage::Loopback => true,
+            Vantage::Unknown => false,
+        }
+    }
+
     /// Words for a screen.
     pub fn words(self) -> &'static str {
         match self {
             Vantage::Client => "at the client",
             Vantage::Server => "at the server",
             Vantage::Both => "at both ends",
+            Vantage::Loopback => "on the loopback of both ends",
             Vantage::Unknown => "in the middle, or unknown",
         }
     }

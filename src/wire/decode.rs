@@ -100,7 +100,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
     segment.tsval = header.tsval;
     segment.payload = payload::peek(text, len);
     segment.window = header.window;
-    segment.flags = header.flags;
+    segment.flags = header.flags | peeled.way;
     segment.options = header.options;
     if (found.payload.len() as u64) < u64::from(found.length) {
         segment.flags = segment.flags | Flags::CUT;

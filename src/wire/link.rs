@@ -1,5 +1,7 @@
 //! The link types, and what lies between a link's header and IP.
 
+use super::Flags;
+
 /// A link type that can be read.
 #[derive(Debug)]
 pub struct Link {
@@ -42,6 +44,8 @@ pub(super) struct Peeled {
     pub(super) size: usize,
     /// Interface and direction as far as the link's header tells them.
     pub(super) via: u32,
+    /// [`Flags::OUTGOING`], [`Flags::INCOMING`], or nothing.
+    pub(super) way: Flags,
     /// Innermost VLAN; 0 without one.
     pub(super) vlan: u16,
 }
@@ -94,11 +98,11 @@ pub(super) fn peel(link: u16, packet: &[u8]) -> Result<Peeled, NoIp> {
 
 /// No header at all.
 fn raw(packet: &[u8]) -> Option<Peeled> {
-    packet.first().map(|_| Peeled { next: Next::Ip, size: 0, via: 0, vlan: 0 })
+    packet.first().map(|_| Peeled { next: Next::Ip, size: 0, via: 0, way: Flags::default(), vlan: 0 })
 }
 
 fn ethernet(packet: &[u8]) -> Option<Peeled> {
-    Some(Peeled { next: Next::EtherType(u16_at(packet, 12)?), size: 14, via: 0, vlan: 0 })
+    Some(Peeled { next: Next::EtherType(u16_at(packet, 12)?), size: 14, via: 0, way: Flags::default(), vlan: 0 })
 }
 
 /// NULL has the address family in the byte order of the machine that captured, LOOP in network order.
@@ -109,21 +113,32 @@ fn loopback(packet: &[u8]) -> Option<Peeled> {
         2 | 10 | 23 | 24 | 28 | 30 => Next::Ip,
         _ => Next::EtherType(0xffff),
     };
-    Some(Peeled { next, size: 4, via: 0, vlan: 0 })
+    Some(Peeled { next, size: 4, via: 0, way: Flags::default(), vlan: 0 })
 }
 
 /// `LINUX_SLL`: packet type, hardware type, address, protocol.
 fn linux_cooked(packet: &[u8]) -> Option<Peeled> {
-    let via = u32::from(u16_at(packet, 0)?);
-    Some(Peeled { next: Next::EtherType(u16_at(packet, 14)?), size: 16, via, vlan: 0 })
+    let kind = u16_at(packet, 0)?;
+    let next = Next::EtherType(u16_at(packet, 14)?);
+    Some(Peeled { next, size: 16, via: kind.into(), way: way(kind), vlan: 0 })
 }
 
 /// `LINUX_SLL2`: protocol, interface, hardware type, packet type, address.
 fn linux_cooked_v2(packet: &[u8]) -> Option<Peeled> {
     let interface = u32::from_be_bytes(packet.get(4..8)?.try_into().ok()?);
-    let via = interface << 3 | u32::from(*packet.get(10)? & 7);
+    let kind = *packet.get(10)?;
     packet.get(..20)?;
-    Some(Peeled { next: Next::EtherType(u16_at(packet, 0)?), size: 20, via, vlan: 0 })
+    let (via, next) = (interface << 3 | u32::from(kind & 7), Next::EtherType(u16_at(packet, 0)?));
+    Some(Peeled { next, size: 20, via, way: way(kind.into()), vlan: 0 })
+}
+
+/// What a packet type of `LINUX_SLL` (`PACKET_HOST`, `PACKET_OUTGOING`) says of the way.
+fn way(kind: u16) -> Flags {
+    match kind {
+        0 => Flags::INCOMING,
+        4 => Flags::OUTGOING,
+        _ => Flags::default(),
+    }
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -77,6 +77,12 @@ impl Flags {
     pub const CWR: Flags = Flags(0x080);
     /// Accurate ECN (RFC 9768).
     pub const AE: Flags = Flags(0x100);
+    /// Ours: by the link's header it leaves the machine that captured it.
+    pub const OUTGOING: Flags = Flags(0x200);
+    /// Ours: by the link's header it came to the machine that captured it.
+    pub const INCOMING: Flags = Flags(0x400);
+    /// [`Flags::OUTGOING`] and [`Flags::INCOMING`].
+    pub const WAY: Flags = Flags(0x600);
     /// Ours: the very same packet was captured before.
     pub const DUPLICATE: Flags = Flags(0x1000);
     /// Ours: an ICMP error that quotes a segment; `from` is the end that did not send the quoted one.

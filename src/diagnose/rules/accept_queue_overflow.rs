@@ -5,7 +5,7 @@ use super::super::handshake::{Handshake, handshake};
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use super::handshake_retransmitted::CHANCE;
 use crate::flow::Side;
-use crate::tcp::{Certainty, Vantage};
+use crate::tcp::Certainty;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -82,7 +82,7 @@ fn reset(facts: &Facts, h: &Handshake) -> Option<Finding> {
 fn deaf(facts: &Facts, h: &Handshake) -> Option<Finding> {
     let deaf = h.deaf(facts);
     let came_before = h.data.first().is_some_and(|&d| deaf.last().is_some_and(|&s| d < s));
-    if h.vantage != Vantage::Server || !came_before || h.was_reset(facts) {
+    if !h.vantage.at(Side::Server) || !came_before || h.was_reset(facts) {
         return None;
     }
     let rows: Vec<usize> = h.ack.into_iter().chain(h.data.iter().copied()).chain(deaf.iter().copied()).collect();
@@ -129,7 +129,7 @@ fn silent(facts: &Facts, h: &Handshake) -> Option<Finding> {
         seconds(stall)
     );
     let rows: Vec<usize> = [h.synacks[0], ack].into_iter().chain(h.data.iter().copied()).chain(h.taken).collect();
-    let at_server = h.vantage == Vantage::Server;
+    let at_server = h.vantage.at(Side::Server);
     let certainty = if at_server { Certainty::Inferred } else { Certainty::Assumed };
     let mut f = Finding::new(&RULE, facts, certainty, &rows, says);
     mild(&mut f, h);
@@ -166,7 +166,7 @@ fn late(facts: &Facts, h: &Handshake) -> Option<Finding> {
         seconds(facts.between(ignored[0], synack))
     );
     let rows: Vec<usize> = ignored.iter().copied().chain([synack]).collect();
-    let at_server = h.vantage == Vantage::Server;
+    let at_server = h.vantage.at(Side::Server);
     let mut f =
         Finding::new(&RULE, facts, if at_server { Certainty::Inferred } else { Certainty::Assumed }, &rows, says);
     f.severity = Severity::Warning;

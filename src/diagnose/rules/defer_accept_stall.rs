@@ -4,7 +4,7 @@ use super::super::facts::{Facts, count};
 use super::super::handshake::handshake;
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
-use crate::tcp::{Certainty, Vantage};
+use crate::tcp::Certainty;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -35,7 +35,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let deaf = h.deaf(facts);
     let (Some(ack), Some(&last)) = (h.ack, deaf.last()) else { return };
     let spoke = h.data.first().is_some_and(|&d| d < last);
-    if h.vantage != Vantage::Server || spoke {
+    if !h.vantage.at(Side::Server) || spoke {
         return;
     }
     let rows: Vec<usize> = [ack].into_iter().chain(deaf.iter().copied()).collect();

@@ -4,7 +4,7 @@ use super::super::facts::{Facts, count, seconds};
 use super::super::handshake::handshake;
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
-use crate::tcp::{Certainty, Vantage};
+use crate::tcp::Certainty;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -37,7 +37,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let deaf = h.deaf(facts);
     let sure = deaf.len() > 1 || !deaf.is_empty() && h.data.len() > 1;
     let (true, Some(ack), None) = (sure, h.ack, h.taken) else { return };
-    if h.was_reset(facts) || h.vantage == Vantage::Server {
+    if h.was_reset(facts) || h.vantage.at(Side::Server) {
         return;
     }
     let rows: Vec<usize> = [ack].into_iter().chain(h.data.iter().copied()).chain(deaf.iter().copied()).collect();

@@ -3,7 +3,8 @@
 use super::super::facts::{Facts, count, seconds};
 use super::super::handshake::handshake;
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
-use crate::tcp::{Certainty, Vantage};
+use crate::flow::Side;
+use crate::tcp::Certainty;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -43,7 +44,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     if h.ack.is_none() || h.synacks.is_empty() || again < 3 || !by_chance || h.was_reset(facts) {
         return;
     }
-    if !h.deaf(facts).is_empty() && (h.taken.is_none() || h.vantage == Vantage::Server) {
+    if !h.deaf(facts).is_empty() && (h.taken.is_none() || h.vantage.at(Side::Server)) {
         return; // that the server took no notice of what came is another kind
     }
     let delay = h.delay(facts);
