@@ -167,6 +167,17 @@ proptest! {
     }
 
     #[test]
+    fn proven_is_never_wrong_where_the_capture_lacks_frames(
+        path in path(0, 20_000), client in script(), server in script(), every in 2..8_usize, from in 0..8_usize,
+    ) {
+        let run = run(Path { repeats: 0, ..path }, &client, &server);
+        let (part, kept) = only(&run.conversation, |i| i % every != from % every);
+        let timeline = analyse(part, 0);
+        let result = nothing_proven_is_wrong(&run, &timeline, &kept).and_then(|()| blocks_hold_together(&timeline));
+        result.map_err(|e| TestCaseError::fail(format!("without {from} of {every}: {e}\n{}", show(&run, &timeline))))?;
+    }
+
+    #[test]
     fn the_near_end_is_right(mut path in path(0, 0), client in script(), server in script(), at_server in any::<bool>()) {
         path.tap = if at_server { 1000 } else { 0 };
         path.repeats = 0;

@@ -340,8 +340,11 @@ impl End<'_> {
             let without = |r: &usize| !self.ack_covers(*r, end) && self.rows[*r].segment.span() > 0;
             let elsewhere = self.peers().filter(without).map(|r| self.rows[r].end()).max().unwrap_or(i64::MIN);
             let new_bytes = |r: &usize| self.rows[*r].segment.span() > 0 && self.rows[*r].end() > elsewhere;
+            let last = self.last_acks();
             let proven = acks.iter().copied().filter(new_bytes).find_map(|carrier| {
                 let end = self.rows[carrier].end();
+                let from = last.partition_point(|(row, _)| *row <= carrier);
+                last.get(from).filter(|(_, highest)| *highest >= end)?;
                 let proof = self.reading.later(self.side, carrier).find(|r| self.ack_covers(*r, end))?;
                 // of several copies the last may be the one that came
                 let copies = acks.iter().take_while(|r| **r < proof).filter(|r| self.rows[**r].end() <= end);
@@ -367,6 +370,17 @@ impl End<'_> {
             ends.push(end);
             out.extend(self.fin_receipt(fin, end).map(|at| self.received(Event::ReceivedFin, Order::Fin, at)));
         }
+    }
+
+    /// This end's rows, each with the highest acknowledgement number from it on.
+    fn last_acks(&self) -> Vec<(usize, i64)> {
+        let mut highest = i64::MIN;
+        let mut out: Vec<_> = self.own().map(|row| (row, self.rows[row].ack.unwrap_or(i64::MIN))).collect();
+        for (_, ack) in out.iter_mut().rev() {
+            highest = highest.max(*ack);
+            *ack = highest;
+        }
+        out
     }
 
     fn is_fin(&self, row: usize) -> bool {
@@ -430,7 +444,7 @@ impl End<'_> {
             let live = |row: &usize| !self.flags(*row).has(Flags::RST);
             let mut row = i;
             let mut lives_on = false;
-            for own in self.reading.later(self.side, i).filter(live).take(1000) {
+            for own in self.reading.later(self.side, i).take(1000).filter(live) {
                 if time(own) - time(i) > self.reading.crossing {
                     // a new SYN is no sign of life of the old socket
                     lives_on = !self.is_syn(own);
