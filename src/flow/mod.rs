@@ -76,6 +76,13 @@ pub struct Flow {
     pub frames: std::ops::Range<usize>,
 }
 
+impl Flow {
+    /// Is it a socket that is connected to itself? Then the client is all there is.
+    pub fn is_one_socket(&self) -> bool {
+        self.ends.client == self.ends.server
+    }
+}
+
 /// All that was read of the captures.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {

@@ -4,10 +4,11 @@ use super::numbers::{Numbered, number};
 use super::reading::Reading;
 use super::timeline::place;
 use super::{
-    Mark, Reset, ResetCause, ResetForm, Row, State, Timeline, ending, marking, moves, orphan, receipts, reset,
+    Mark, Reset, ResetCause, ResetForm, Row, State, StateChange, Timeline, ending, marking, moves, orphan, receipts,
+    reset,
 };
 use crate::capture::Nanos;
-use crate::flow::{Conversation, Pair};
+use crate::flow::{Conversation, Pair, Side};
 use crate::wire::Flags;
 
 /// Linux keeps an orphan's FIN_WAIT_2 this long by default (`tcp_fin_timeout`).
@@ -19,8 +20,11 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
     reset::classify(&mut rows);
     let reading = Reading::new(&rows, &conversation);
     receipts::receipts(&mut rows, &reading);
-    let happenings = receipts::happenings(&rows, &reading);
-    let changes = moves::run(&mut rows, &reading, &happenings);
+    let happenings = receipts::happenings(&rows, &reading, &conversation.flow);
+    let mut changes = moves::run(&mut rows, &reading, &happenings);
+    if conversation.flow.is_one_socket() {
+        mirror(&mut rows, &mut changes);
+    }
     orphan::answer(&mut rows, &reading);
     marking::mark(&mut rows, &reading, &conversation.flow);
     causes(&mut rows, &reading);
@@ -40,6 +44,15 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
         lines: conversation.lines,
         rare: conversation.rare,
     }
+}
+
+/// Both ends are one socket: what is known of the client holds for the server.
+fn mirror(rows: &mut [Row], changes: &mut Vec<StateChange>) {
+    for row in rows {
+        row.cells.server = row.cells.client;
+    }
+    let both = |change: StateChange| Side::BOTH.map(|side| StateChange { side, ..change });
+    *changes = changes.drain(..).filter(|c| c.side == Side::Client).flat_map(both).collect();
 }
 
 /// Why was each RST sent? By its form and by the state in which its sender was.

@@ -81,7 +81,14 @@ impl Reading {
         for (i, r) in rows.iter().enumerate().filter(|(i, _)| counts[*i]) {
             own[r.from].push(i);
         }
-        let known = known(rows, &counts);
+        let mut known = known(rows, &counts);
+        // a socket that is connected to itself receives what it sends
+        if conversation.flow.is_one_socket() {
+            own.server.clone_from(&own.client);
+            for known in &mut known {
+                known.server = known.client;
+            }
+        }
         Reading {
             lossy: lossy(rows, &counts, &known),
             known,

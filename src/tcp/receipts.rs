@@ -8,7 +8,7 @@ use super::reading::Reading;
 use super::timeline::place;
 use super::{Event, Fate, Receipt, ResetForm, Row};
 use crate::capture::Nanos;
-use crate::flow::{Pair, Side};
+use crate::flow::{Flow, Pair, Side};
 use crate::wire::Flags;
 
 /// Linux sends nothing again sooner than this (`TCP_RTO_MIN`).
@@ -45,10 +45,11 @@ pub(super) enum Order {
 }
 
 /// All happenings of a connection, in no particular order.
-pub(super) fn happenings(rows: &[Row], reading: &Reading) -> Vec<Happening> {
+pub(super) fn happenings(rows: &[Row], reading: &Reading, flow: &Flow) -> Vec<Happening> {
     let mut out = Vec::new();
-    for side in Side::BOTH {
-        let end = End { rows, reading, side, gone: gone(rows, reading, side) };
+    let one_socket = flow.is_one_socket();
+    for side in Side::BOTH.into_iter().filter(|side| !one_socket || *side == Side::Client) {
+        let end = End { rows, reading, side, gone: gone(rows, reading, side), one_socket };
         end.syn(&mut out);
         end.handshake(&mut out);
         end.fin(&mut out);
@@ -133,6 +134,8 @@ struct End<'a> {
     side: Side,
     /// See [`gone`].
     gone: usize,
+    /// Is it connected to itself?
+    one_socket: bool,
 }
 
 impl End<'_> {
@@ -142,6 +145,11 @@ impl End<'_> {
 
     fn peers(&self) -> impl Iterator<Item = usize> + '_ {
         self.reading.own[self.side.other()].iter().copied().take_while(|r| *r < self.gone)
+    }
+
+    /// Is the frame sent to this end, by the other one or in its name?
+    fn hears(&self, row: usize) -> bool {
+        self.one_socket || self.rows[row].from != self.side
     }
 
     fn flags(&self, row: usize) -> Flags {
@@ -359,8 +367,7 @@ impl End<'_> {
             }
         }
         // also one that somebody else sent in the peer's name: its receiver cannot tell
-        let peer = self.side.other();
-        let speaks = |r: &usize| self.rows[*r].from == peer && self.is_fin(*r) && !self.flags(*r).has(Flags::DUPLICATE);
+        let speaks = |r: &usize| self.hears(*r) && self.is_fin(*r) && !self.flags(*r).has(Flags::DUPLICATE);
         let mut ends = Vec::new();
         for fin in (0..self.rows.len().min(self.gone)).filter(speaks) {
             let end = self.rows[fin].end();
@@ -395,9 +402,7 @@ impl End<'_> {
         // bytes below the FIN that are not in the capture, but that this end acknowledged
         let filled = whole.or_else(|| self.own().find(|r| *r > fin && self.ack_covers(*r, self.rows[fin].seq)));
         let copies: Vec<usize> = (fin..self.rows.len())
-            .filter(|r| {
-                self.rows[*r].from == peer && self.is_fin(*r) && self.rows[*r].end() == end && !self.refused(*r)
-            })
+            .filter(|r| self.hears(*r) && self.is_fin(*r) && self.rows[*r].end() == end && !self.refused(*r))
             // a segment without ACK is not taken (RFC 9293 §3.10.7.4)
             .filter(|r| self.flags(*r).has(Flags::ACK) && !self.flags(*r).has(Flags::DUPLICATE))
             .collect();
@@ -429,7 +434,7 @@ impl End<'_> {
         let time = |row: usize| self.rows[row].segment.time;
         let bare = |r: &usize| self.flags(*r).has(Flags::RST) && !self.flags(*r).has(Flags::ACK);
         let bare: Vec<usize> = self.own().filter(bare).collect();
-        for (i, r) in self.rows.iter().enumerate().filter(|(_, r)| r.from != self.side) {
+        for (i, r) in self.rows.iter().enumerate().filter(|(i, _)| self.hears(*i)) {
             let flags = r.segment.flags;
             if flags.has(Flags::ICMP) {
                 let order = Order::Rst;
