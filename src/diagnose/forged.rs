@@ -118,6 +118,9 @@ pub fn after(facts: &Facts, i: usize) -> After {
 pub fn reasons(facts: &Facts, i: usize) -> Vec<String> {
     let (row, rows) = (facts.row(i), &facts.timeline.rows);
     let mut said = Vec::new();
+    if facts.timeline.never_sent(i) {
+        said.push(format!("The capture at the {} lacks it: it was not sent there.", row.from.name()));
+    }
     let usual = rows
         .iter()
         .find(|r| r.from == row.from && !r.segment.is_icmp() && !r.segment.flags.any(Flags::FIN | Flags::RST));

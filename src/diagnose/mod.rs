@@ -26,7 +26,7 @@ pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching};
 
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Endpoint, Pair, Side};
-use crate::tcp::{Certainty, Opening, Outcome, State, StateSet};
+use crate::tcp::{Certainty, Opening, Outcome, State, StateSet, Vantage};
 use crate::wire::Method;
 
 /// How bad it is. Ordered: the mildest first.
@@ -147,6 +147,8 @@ pub struct Finding {
     pub checklist: Vec<Line>,
     /// What to do in this very case, before the rule's own advice.
     pub advice: Vec<String>,
+    /// Where its connection was captured; unknown for what several connections tell together.
+    pub vantage: Vantage,
 }
 
 /// The small facts that are kept of every connection.
@@ -228,7 +230,15 @@ impl Summary {
 impl Finding {
     /// A finding without lines, as bad as its rule, on the rows `evidence`.
     fn new(rule: &'static Rule, facts: &Facts, certainty: Certainty, evidence: &[usize], says: String) -> Finding {
-        Finding::on(rule, facts.timeline.flow.id, certainty, facts.numbers(evidence), says)
+        let finding = Finding::on(rule, facts.timeline.flow.id, certainty, facts.numbers(evidence), says);
+        Finding { vantage: facts.timeline.vantage, ..finding }
+    }
+
+    /// What to do: first what fits this very case. Nobody is asked to capture at an end where it was captured.
+    pub fn to_do(&self) -> impl Iterator<Item = &str> {
+        let captured = |text: &&str| self.vantage == Vantage::Both && text.starts_with("Capture at");
+        let general = self.rule.next.iter().copied().filter(move |text| !captured(text));
+        self.advice.iter().map(String::as_str).chain(general)
     }
 
     /// Keeps only what a list needs.
@@ -256,6 +266,7 @@ impl Finding {
             application: Vec::new(),
             checklist: Vec::new(),
             advice: Vec::new(),
+            vantage: Vantage::Unknown,
         }
     }
 }

@@ -113,10 +113,9 @@ fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
     out.extend(finding.proof.iter().map(|l| ("note", line(l))));
     out.extend(finding.against.iter().map(|l| ("but", line(l))));
     out.extend(finding.application.iter().map(|l| ("application", line(l))));
-    out.extend(finding.advice.iter().map(|text| ("help", text.clone())));
-    if finding.advice.is_empty() {
-        out.extend(finding.rule.next.iter().map(|text| ("help", (*text).to_owned())));
-    }
+    // what fits this very case is enough, where there is any
+    let most = if finding.advice.is_empty() { usize::MAX } else { finding.advice.len() };
+    out.extend(finding.to_do().take(most).map(|text| ("help", text.to_owned())));
     out.push(("help", format!("`finwait explain {}` says more", finding.rule.id)));
     out
 }

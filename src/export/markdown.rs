@@ -135,7 +135,7 @@ fn finding(story: &Story, finding: &Finding, out: &mut dyn Write) -> io::Result<
     section("What the application saw", &finding.application, out)?;
     section("Questions, answered", &finding.checklist, out)?;
     writeln!(out, "\nWhat to do:\n")?;
-    for advice in finding.advice.iter().map(String::as_str).chain(rule.next.iter().copied()) {
+    for advice in finding.to_do() {
         writeln!(out, "* {}", text(advice))?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::{Story, steps};
 use crate::capture::{FrameNo, Nanos};
 use crate::diagnose::{Check, Figure, Finding, Line, Rule, Severity};
 use crate::flow::{Conversation, Endpoint, Flow, Pair, RolesFrom, Side};
-use crate::tcp::{Certainty, analyse};
+use crate::tcp::{Certainty, Vantage, analyse};
 use crate::wire::{Flags, Method, Options, PayloadKind, Segment, Seq};
 
 static RULE: Rule = Rule {
@@ -105,6 +105,7 @@ pub(crate) fn half_closed_reuse() -> Story {
         application: vec![line("read() returns end of file.", &[8])],
         checklist: vec![Line { about: "Who closed?".into(), says: "The server.".into(), frames: vec![8] }],
         advice: vec!["Close idle connections at the client first.".into()],
+        vantage: Vantage::Client,
     });
     story.steps = steps::steps(&story.timeline, &story.findings, &[], steps::Folding::On, None);
     story

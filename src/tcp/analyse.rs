@@ -34,6 +34,7 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
         outcome: ending::outcome(&rows, &changes, opening),
         history: ending::history(&rows),
         vantage: reading.vantage,
+        near: reading.near,
         rtt: reading.rtt,
         flow: conversation.flow,
         origin,

@@ -20,13 +20,11 @@ pub(super) enum Passage {
     Forged,
 }
 
-/// The passage of every row; all usual, unless two captures at the two ends show more.
-pub(super) fn passages(rows: &[Row], rare: &BTreeMap<FrameNo, Rare>) -> Vec<Passage> {
+/// The passage of every row; all usual, unless two captures at the two ends show more. `near`: see [`captures`].
+pub(super) fn passages(rows: &[Row], rare: &BTreeMap<FrameNo, Rare>, near: Option<Pair<u32>>) -> Vec<Passage> {
     let mut out = vec![Passage::Usual; rows.len()];
+    let Some(near) = near else { return out };
     let seen = |row: &Row| rare.get(&row.number()).map(|r| r.seen.as_slice()).unwrap_or_default();
-    let captures: BTreeSet<u32> = rows.iter().flat_map(|r| seen(r).iter().map(|s| s.capture)).collect();
-    let [first, second] = captures.into_iter().collect::<Vec<_>>()[..] else { return out };
-    let Some(near) = near(rows, &seen, first, second) else { return out };
     let has = |row: &Row, capture| seen(row).iter().any(|s| s.capture == capture);
     // before its first frame and after its last a capture may not have been running
     let running = |capture| {
@@ -45,12 +43,12 @@ pub(super) fn passages(rows: &[Row], rare: &BTreeMap<FrameNo, Rare>) -> Vec<Pass
     out
 }
 
-/// Were the frames captured at both ends?
-pub(super) fn at_both(rows: &[Row], rare: &BTreeMap<FrameNo, Rare>) -> bool {
+/// If the frames are in two captures, one taken at each end: which is which, as counted in [`crate::wire::Seen`].
+pub(super) fn captures(rows: &[Row], rare: &BTreeMap<FrameNo, Rare>) -> Option<Pair<u32>> {
     let seen = |row: &Row| rare.get(&row.number()).map(|r| r.seen.as_slice()).unwrap_or_default();
     let captures: BTreeSet<u32> = rows.iter().flat_map(|r| seen(r).iter().map(|s| s.capture)).collect();
-    let [first, second] = captures.into_iter().collect::<Vec<_>>()[..] else { return false };
-    near(rows, &seen, first, second).is_some()
+    let [first, second] = captures.into_iter().collect::<Vec<_>>()[..] else { return None };
+    near(rows, &seen, first, second)
 }
 
 /// Which of two captures was taken at which end? The client's frames reach the one at the client first, the server's the

@@ -204,9 +204,7 @@ impl Control {
         match timeline.vantage {
             Vantage::Client => blocks.server.rtt = None,
             Vantage::Server => blocks.client.rtt = None,
-            // a frame of two captures has the time at its sender: from there to the answer is one way only
-            Vantage::Both => (blocks.client.rtt, blocks.server.rtt) = (None, None),
-            Vantage::Loopback | Vantage::Unknown => {}
+            Vantage::Both | Vantage::Loopback | Vantage::Unknown => {}
         }
         blocks
     }
@@ -296,6 +294,7 @@ impl End {
             self.sends_again(row, original);
             return;
         }
+        let time = timeline.time_at(row, row.from).unwrap_or(time);
         let sent = Sent { end: row.end(), frame: number, time, again: false, resent: None };
         self.outstanding.entry(row.seq).or_insert(sent);
         if self.outstanding.len() > MOST_OUTSTANDING {
@@ -336,6 +335,7 @@ impl End {
     /// Takes a frame of the other end's.
     fn hears(&mut self, timeline: &Timeline, row: &Row) {
         let segment = &row.segment;
+        let heard = timeline.time_at(row, row.from.other());
         self.block.window = Some(SendWindow { bytes: row.window, raw: segment.window, frame: row.number() });
         let Some(ack) = row.ack.filter(|ack| self.block.snd_nxt.is_none_or(|next| *ack - next < FAR)) else { return };
         self.hears_sack(timeline, row, ack);
@@ -354,8 +354,8 @@ impl End {
             again |= sent.again;
             newest = Some(sent.time);
         }
-        if let (Some(sent), false) = (newest, again) {
-            let sample = (segment.time - sent).max(0);
+        if let (Some(sent), Some(heard), false) = (newest, heard, again) {
+            let sample = (heard - sent).max(0);
             match &mut self.block.rtt {
                 Some(rtt) => rtt.add(sample),
                 rtt => *rtt = Some(Rtt::first(sample)),

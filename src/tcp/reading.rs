@@ -52,6 +52,8 @@ pub(super) struct Reading {
     lossy: bool,
     /// Where it was captured.
     pub vantage: Vantage,
+    /// The captures that were taken at the client and at the server, if both were.
+    pub near: Option<Pair<u32>>,
     /// Frames that were answered by an RST, so that their receiver did not take them.
     pub answered: HashSet<FrameNo>,
     /// Rows of each end that count, in order.
@@ -66,7 +68,8 @@ impl Reading {
     pub fn new(rows: &[Row], conversation: &Conversation) -> Reading {
         let rtt = handshake(rows);
         let crossing = rtt.map_or(USUAL_CROSSING, |rtt| rtt.saturating_mul(2).max(LEAST_CROSSING));
-        let passages = both_ends::passages(rows, &conversation.rare);
+        let near = both_ends::captures(rows, &conversation.rare);
+        let passages = both_ends::passages(rows, &conversation.rare, near);
         let mut injected = injected(rows, crossing);
         for (injected, passage) in injected.iter_mut().zip(&passages) {
             *injected |= *passage == Passage::Forged;
@@ -99,7 +102,8 @@ impl Reading {
             answered: rows.iter().filter_map(|r| r.reset?.answers).collect(),
             counts,
             injected,
-            vantage: vantage::vantage(rows, &own, conversation),
+            vantage: if near.is_some() { Vantage::Both } else { vantage::vantage(rows, &own, &conversation.flow) },
+            near,
             own,
             rtt,
             crossing,

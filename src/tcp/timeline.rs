@@ -194,6 +194,8 @@ pub struct Timeline {
     pub history: String,
     /// Where it was captured.
     pub vantage: Vantage,
+    /// The captures that were taken at the client and at the server, if both were: as counted in [`crate::wire::Seen`].
+    pub near: Option<Pair<u32>>,
     /// Round trip of the handshake as seen at the capture point, in nanoseconds.
     pub rtt: Option<Nanos>,
     /// Window scale of each end: shift count, if its SYN was seen and scaling agreed.
@@ -210,6 +212,24 @@ impl Timeline {
     /// Seconds from the capture's first packet to `row`.
     pub fn seconds(&self, row: &Row) -> f64 {
         (row.segment.time - self.origin) as f64 / 1e9
+    }
+
+    /// When did `side` send or receive the frame, by the clock at its own end? `None` if the capture there lacks it.
+    pub fn time_at(&self, row: &Row, side: Side) -> Option<Nanos> {
+        let Some(near) = self.near else { return Some(row.segment.time) };
+        let seen = &self.rare.get(&row.number())?.seen;
+        seen.iter().find(|seen| seen.capture == near[side]).map(|seen| seen.time)
+    }
+
+    /// Was the frame in row `i` sent by somebody else, since the capture at its sender's end lacks it, and has frames before
+    /// and after it?
+    pub fn never_sent(&self, i: usize) -> bool {
+        let from = self.rows[i].from;
+        let there = |row: &Row| self.time_at(row, from).is_some();
+        self.near.is_some()
+            && !there(&self.rows[i])
+            && self.rows[..i].iter().any(there)
+            && self.rows[i + 1..].iter().any(there)
     }
 
     /// The place in `rows` of a frame.

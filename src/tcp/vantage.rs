@@ -1,19 +1,16 @@
 //! Where on the path a capture was taken.
 
-use super::{Row, Vantage, both_ends};
+use super::{Row, Vantage};
 use crate::capture::Nanos;
-use crate::flow::{Conversation, Pair, Side};
+use crate::flow::{Flow, Pair, Side};
 use crate::wire::Flags;
 
 /// Two parts of a round trip are told apart only beyond this.
 const LEAST_DISTANCE: Nanos = 300_000;
 
-/// Where was it captured? `own`: the rows that speak for each end.
-pub(super) fn vantage(rows: &[Row], own: &Pair<Vec<usize>>, conversation: &Conversation) -> Vantage {
-    if both_ends::at_both(rows, &conversation.rare) {
-        return Vantage::Both;
-    }
-    let Pair { client, server } = conversation.flow.ends;
+/// Where was it captured, by one capture? `own`: the rows that speak for each end.
+pub(super) fn vantage(rows: &[Row], own: &Pair<Vec<usize>>, flow: &Flow) -> Vantage {
+    let Pair { client, server } = flow.ends;
     if client.address == server.address || client.address.is_loopback() {
         return Vantage::Loopback;
     }

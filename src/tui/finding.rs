@@ -54,8 +54,7 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     facts(&mut out, "What the application saw", &finding.application);
     facts(&mut out, "Checklist", &finding.checklist);
     heading(&mut out, "What to do");
-    let advice = finding.advice.iter().map(String::as_str).chain(finding.rule.next.iter().copied());
-    for (i, words) in advice.enumerate() {
+    for (i, words) in finding.to_do().enumerate() {
         out.extend(named(theme, Role::Text, &format!("{}.", i + 1), words, width, 4));
     }
     heading(&mut out, "What happens");

@@ -121,7 +121,7 @@ pub fn title(theme: Theme, finding: &Finding, width: u16) -> Line<'static> {
 /// kept whole.
 fn brief(theme: Theme, finding: &Finding, width: usize, height: usize) -> Vec<Line<'static>> {
     let seen = finding.application.iter().map(|l| l.says.as_str()).collect::<Vec<_>>().join(" ");
-    let advice = finding.advice.first().map_or(finding.rule.next.first().copied().unwrap_or(""), String::as_str);
+    let advice = finding.to_do().next().unwrap_or("");
     let part = |name: &str, words: &str| {
         if words.is_empty() { Vec::new() } else { named(theme, Role::Text, name, words, width, NAME) }
     };

@@ -48,7 +48,8 @@ fn check(facts: &Facts, hits: &mut Hits) {
     // what follows from the reset belongs to it
     let rows: Vec<usize> =
         [data, reset].into_iter().chain(facts.resets.iter().copied().filter(|&i| i > reset)).collect();
-    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
+    let certainty = if facts.timeline.never_sent(reset) { Certainty::Proven } else { Certainty::Inferred };
+    let mut f = Finding::new(&RULE, facts, certainty, &rows, says);
     f.side = Some(from.other());
     f.figures.push(("idle", Figure::Seconds(idle)));
     f.figures.push(("data_to_rst", Figure::Seconds(facts.between(data, reset))));

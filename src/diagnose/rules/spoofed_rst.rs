@@ -56,7 +56,11 @@ fn check(facts: &Facts, hits: &mut Hits) {
     for reason in reasons(facts, first) {
         f.proof.push(facts.line(reason, &[first]));
     }
-    f.against.push(facts.line("Who sent it, a capture of one end cannot tell.", &[first]));
+    if facts.timeline.never_sent(first) {
+        f.certainty = Certainty::Proven;
+    } else {
+        f.against.push(facts.line("Who sent it, a capture of one end cannot tell.", &[first]));
+    }
     if is_reset(row) && !ignored {
         let other = capital(row.from.other());
         f.application
