@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::diagnose::{RULES, Role, Rule, TIMEOUTS};
 use crate::story::remarks::REMARKS;
-use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES};
+use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES, ZEEK_DIFFERENCES};
 
 /// The names of figures in findings, and what they are. Seconds unless the name says otherwise.
 pub const FIGURES: &[(&str, &str)] = &[
@@ -133,6 +133,8 @@ pub fn states() -> String {
         &["outcome", "Zeek", "what it is"],
         OUTCOMES.iter().map(|o| [format!("`{}`", o.name), o.zeek.to_owned(), cell(o.what)]),
     );
+    page += "\nWhere outcome and history differ from what Zeek says of the same frames:\n\n";
+    table(&mut page, &["what differs", "why"], ZEEK_DIFFERENCES.iter().map(|(what, why)| [cell(what), cell(why)]));
     page
 }
 

@@ -22,7 +22,7 @@ mod vantage;
 pub use analyse::{FIN_TIMEOUT, analyse};
 pub use control::{Control, ControlBlock, Probes, Resent, Rtt, Sack, SendWindow, SentFin, control};
 pub use marks::{DIFFERENCES, MARKS, Mark, MarkInfo, Marked};
-pub use outcome::{OUTCOMES, Opening, Outcome, OutcomeInfo};
+pub use outcome::{OUTCOMES, Opening, Outcome, OutcomeInfo, ZEEK_DIFFERENCES};
 pub use reset::{RESETS, Reset, ResetCause, ResetForm, ResetInfo};
 pub use state::{Event, MOVES, Move, STATES, State, StateInfo, StateSet};
 pub use timeline::{Arrival, Cell, Certainty, Fate, Receipt, Row, StateChange, Timeline, Vantage};

@@ -92,6 +92,22 @@ pub const OUTCOMES: [OutcomeInfo; 12] = [
     row(Outcome::NotSeen, "not-seen", "OTH", "Neither the beginning nor the end is in the capture."),
 ];
 
+/// Where outcome and history differ from Zeek's `conn_state` and `history` for the same frames: what differs, and why.
+pub const ZEEK_DIFFERENCES: [(&str, &str); 3] = [
+    (
+        "A frame that was captured twice counts once; Zeek gives it the letter T, of something sent again.",
+        "It was sent once: see the mark `duplicate-frame`.",
+    ),
+    (
+        "A silence of any length stays within its connection; Zeek begins another one after some minutes.",
+        "Idle times are what many incidents are about, and numbers that go on show the same connection.",
+    ),
+    (
+        "A SYN-ACK alone is half of a handshake: `open`, history `^h`; Zeek says OTH, history H.",
+        "Who sends a SYN-ACK is the server, whether the SYN is in the capture or not.",
+    ),
+];
+
 impl Outcome {
     /// The outcome's row in [`OUTCOMES`].
     pub fn info(self) -> &'static OutcomeInfo {
