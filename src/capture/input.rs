@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::packed::{Unpacked, unpack};
 use super::source::Bytes;
 
 /// Where captures are read from.
@@ -58,46 +59,62 @@ impl Input {
     }
 }
 
-/// An opened input: the bytes in order, where to read them again, and how many there are, if known.
+/// An opened input.
 pub(super) struct Opened {
+    /// The bytes in order, unpacked.
     pub(super) reader: Box<dyn Read + Send>,
+    /// Where to read them again.
     pub(super) again: Bytes,
+    /// How many there are, if known.
     pub(super) total: Option<u64>,
+    /// How they were packed, innermost first.
+    pub(super) packings: Vec<&'static str>,
 }
 
-/// Opens an input. What cannot be read twice (a pipe, standard input) is copied to a temporary file on its way.
+/// Opens an input. What cannot be read twice (a pipe, standard input, a compressed file) is copied to a temporary file on
+/// its way.
 pub(super) fn open(input: &Input) -> Result<Opened, LoadError> {
+    let cannot = |e: io::Error| input.error(format!("cannot be read: {e}"));
     let path = match input {
         Input::Builtin(_, bytes) => {
-            let total = Some(bytes.len() as u64);
-            return Ok(Opened { reader: Box::new(*bytes), again: Bytes::Builtin(bytes), total });
+            let unpacked = unpack(Box::new(*bytes)).map_err(cannot)?;
+            if !unpacked.packings.is_empty() {
+                return spooled(input, unpacked);
+            }
+            let (reader, total) = (unpacked.reader, Some(bytes.len() as u64));
+            return Ok(Opened { reader, again: Bytes::Builtin(bytes), total, packings: Vec::new() });
         }
         Input::File(path) => path,
     };
-    let spooled = |reader: Box<dyn Read + Send>| -> Result<Opened, LoadError> {
-        let spool = |e: io::Error| {
-            input.error(format!(
-                "cannot make a temporary file to keep the capture in: {e}; set TMPDIR to a folder with room"
-            ))
-        };
-        let copy = tempfile::tempfile().map_err(spool)?;
-        let again = copy.try_clone().map_err(spool)?;
-        Ok(Opened { reader: Box::new(Tee { reader, copy }), again: Bytes::File(Arc::new(again)), total: None })
-    };
     if path.as_os_str() == "-" {
-        return spooled(Box::new(io::stdin()));
+        return spooled(input, unpack(Box::new(io::stdin())).map_err(cannot)?);
     }
     let file = File::open(path).map_err(|e| input.error(why_not(path, &e)))?;
-    let metadata = file.metadata().map_err(|e| input.error(format!("cannot be read: {e}")))?;
+    let metadata = file.metadata().map_err(cannot)?;
     if metadata.is_dir() {
         return Err(input.error("is a folder; name the capture files in it"));
     }
-    if !metadata.is_file() {
-        return spooled(Box::new(file));
+    let mut reader = file.try_clone().map_err(cannot)?;
+    let unpacked = unpack(Box::new(reader.try_clone().map_err(cannot)?)).map_err(cannot)?;
+    if !metadata.is_file() || !unpacked.packings.is_empty() {
+        return spooled(input, unpacked);
     }
-    let mut reader = file.try_clone().map_err(|e| input.error(format!("cannot be read: {e}")))?;
-    reader.rewind().map_err(|e| input.error(format!("cannot be read: {e}")))?;
-    Ok(Opened { reader: Box::new(reader), again: Bytes::File(Arc::new(file)), total: Some(metadata.len()) })
+    reader.rewind().map_err(cannot)?;
+    let again = Bytes::File(Arc::new(file));
+    Ok(Opened { reader: Box::new(reader), again, total: Some(metadata.len()), packings: Vec::new() })
+}
+
+/// Copies what is read to a temporary file.
+fn spooled(input: &Input, unpacked: Unpacked) -> Result<Opened, LoadError> {
+    let spool = |e: io::Error| {
+        input.error(format!(
+            "cannot make a temporary file to keep the capture in: {e}; set TMPDIR to a folder with room"
+        ))
+    };
+    let copy = tempfile::tempfile().map_err(spool)?;
+    let again = copy.try_clone().map_err(spool)?;
+    let Unpacked { reader, packings } = unpacked;
+    Ok(Opened { reader: Box::new(Tee { reader, copy }), again: Bytes::File(Arc::new(again)), total: None, packings })
 }
 
 /// Words for a file that does not open.
@@ -130,12 +147,7 @@ impl Read for Tee {
 
 /// What a file is that is no capture, by its first bytes.
 pub(super) fn what_is(head: &[u8]) -> String {
-    const KINDS: [(&[u8], &str); 13] = [
-        (b"\x1f\x8b", "a gzip file; decompress it first (gunzip)"),
-        (b"\x28\xb5\x2f\xfd", "a Zstandard file; decompress it first (unzstd)"),
-        (b"\xfd7zXZ", "an xz file; decompress it first (unxz)"),
-        (b"\x04\x22\x4d\x18", "an LZ4 file; decompress it first (unlz4)"),
-        (b"BZh", "a bzip2 file; decompress it first (bunzip2)"),
+    const KINDS: [(&[u8], &str); 8] = [
         (b"PK\x03\x04", "a zip file; unpack it first"),
         (b"snoop\0\0\0", "a snoop capture; convert it first (editcap -F pcapng IN OUT)"),
         (b"RTSS", "a Network Monitor capture; convert it first (editcap -F pcapng IN OUT)"),

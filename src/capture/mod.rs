@@ -4,6 +4,7 @@
 //! readers fail on pipes whose first read is short and on packets larger than their buffer.
 
 mod input;
+mod packed;
 mod pcap;
 mod pcapng;
 mod reader;
@@ -32,8 +33,8 @@ pub struct CaptureInfo {
     pub id: u32,
     /// File name without its folders; `-` is shown as `standard input`.
     pub name: String,
-    /// `pcap` or `pcapng`.
-    pub format: &'static str,
+    /// `pcap` or `pcapng`; if it was packed, with how: `pcap+gzip`.
+    pub format: String,
     /// Packets of any kind.
     pub frames: u32,
     /// Packets that hold a TCP segment, or an ICMP error that quotes one.

@@ -118,6 +118,7 @@ impl Reader {
         } else {
             return Err(input.error(input::what_is(head)));
         };
+        let format = std::iter::once(format).chain(opened.packings).collect::<Vec<_>>().join("+");
         let info = CaptureInfo { id, name: input.name(), format, ..CaptureInfo::default() };
         Ok(Reader {
             window,

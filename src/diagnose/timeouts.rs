@@ -75,25 +75,33 @@ pub static TIMEOUTS: &[Timeout] = &[
     row("Node.js server.keepAliveTimeout", 5.0, Server, Fin, true, "Node.js docs; 65 s in newer majors"),
     row("Node.js keepAliveTimeout with its 1 s buffer", 6.0, Server, Fin, true, "Node.js keepAliveTimeoutBuffer"),
     row("newer Node.js server.keepAliveTimeout", 65.0, Server, Fin, true, "nodejs/node#62782"),
+    row("newer Node.js keepAliveTimeout with its 1 s buffer", 66.0, Server, Fin, true, "nodejs/node#62782, #59243"),
     row("Tomcat connectionTimeout as shipped", 20.0, Server, Fin, true, "server.xml as shipped; 60 s without it"),
     row("Tomcat keepAliveTimeout without server.xml, Spring Boot", 60.0, Server, Fin, true, "Tomcat docs"),
     row("Jetty idleTimeout", 30.0, Server, Fin, true, "Jetty source (AbstractConnector)"),
     row("IIS connection timeout", 120.0, Server, Fin, false, "common knowledge"),
-    row("Kestrel KeepAliveTimeout", 130.0, Server, Fin, true, "learn.microsoft.com, KestrelServerLimits"),
+    row(
+        "Kestrel KeepAliveTimeout",
+        130.0,
+        Server,
+        Fin,
+        true,
+        "learn.microsoft.com, KestrelServerLimits; 2 minutes in early versions",
+    ),
     row("gunicorn keepalive", 2.0, Server, Fin, true, "gunicorn docs; sync workers keep no connection"),
     row("uvicorn timeout_keep_alive", 5.0, Server, Fin, true, "uvicorn source"),
     row("aiohttp keepalive_timeout", 75.0, Server, Fin, true, "aiohttp source (run_app); newer releases may differ"),
     row("Puma persistent_timeout", 20.0, Server, Fin, true, "Puma docs; 65 s in newer majors"),
-    row("newer Puma persistent_timeout", 65.0, Server, Fin, false, "Puma's change log"),
+    row("newer Puma persistent_timeout", 65.0, Server, Fin, true, "Puma source"),
     row("Fastify keepAliveTimeout", 72.0, Server, Fin, true, "Fastify docs"),
     row("Envoy idle_timeout", 3600.0, Server, Fin, true, "Envoy docs, timeouts FAQ"),
-    row("Traefik idleTimeout", 180.0, Server, Fin, false, "common knowledge"),
-    row("MySQL wait_timeout", 28_800.0, Server, Fin, true, "MySQL docs, as quoted in HikariCP#1623"),
+    row("Traefik idleTimeout", 180.0, Server, Fin, true, "Traefik source"),
+    row("MySQL wait_timeout", 28_800.0, Server, Fin, true, "MySQL docs, as quoted in HikariCP#1600"),
     row("Kafka broker connections.max.idle.ms", 600.0, Server, Fin, false, "common knowledge"),
-    row("Oracle iPlanet Web Server 7", 30.0, Server, Fin, true, "docs.oracle.com"),
+    row("Oracle iPlanet Web Server 7", 30.0, Server, Fin, false, "docs.oracle.com"),
     row("AWS Application Load Balancer", 60.0, Middle, Fin, true, "AWS docs; wants its targets to keep longer"),
-    row("AWS Network Load Balancer", 350.0, Middle, Reset, true, "AWS docs; can be set from 60 to 6000 s"),
-    row("AWS NAT gateway", 350.0, Middle, Reset, true, "AWS docs"),
+    row("AWS Network Load Balancer", 350.0, Middle, Reset, true, "AWS docs; can be set"),
+    row("AWS NAT gateway", 350.0, Middle, Reset, false, "AWS docs, as quoted by others"),
     row(
         "Azure Load Balancer",
         240.0,
@@ -103,7 +111,7 @@ pub static TIMEOUTS: &[Timeout] = &[
         "Microsoft docs; with TCP reset enabled it resets both ends",
     ),
     row("GCP external load balancer to its backends", 600.0, Middle, Fin, true, "Google Cloud docs"),
-    row("GCP external load balancer to its clients", 610.0, Middle, Fin, true, "Google Cloud docs"),
+    row("GCP external load balancer to its clients", 610.0, Middle, Fin, false, "Google Cloud docs"),
     row("GCP VPC firewall tracking", 600.0, Middle, Silent, false, "common knowledge"),
     row("OCI load balancer to its backends", 300.0, Middle, Fin, true, "docs.oracle.com"),
     row("OCI load balancer to its clients", 65.0, Middle, Fin, true, "docs.oracle.com"),
@@ -115,11 +123,12 @@ pub static TIMEOUTS: &[Timeout] = &[
     row("OkHttp ConnectionPool", 300.0, Client, Fin, true, "OkHttp source: 5 idle connections, 5 minutes"),
     row("JDK java.net.http", 30.0, Client, Fin, true, "JDK source (jdk.httpclient.keepalive.timeout)"),
     row("older JDK java.net.http", 1200.0, Client, Fin, true, "JDK source of those versions"),
-    row("JDK HttpURLConnection", 5.0, Client, Fin, false, "common knowledge"),
+    row("JDK HttpURLConnection", 5.0, Client, Fin, true, "JDK source (KeepAliveCache)"),
     row("Go DefaultTransport IdleConnTimeout", 90.0, Client, Fin, true, "Go source, as copied by many"),
     row("hyper-util, reqwest pool_idle_timeout", 90.0, Client, Fin, true, "reqwest source"),
     row(".NET SocketsHttpHandler", 60.0, Client, Fin, true, "learn.microsoft.com; 2 minutes before .NET 6"),
-    row("agentkeepalive freeSocketTimeout", 15.0, Client, Fin, false, "common knowledge"),
+    row("agentkeepalive freeSocketTimeout", 4.0, Client, Fin, true, "agentkeepalive README"),
+    row("older agentkeepalive freeSocketTimeout", 15.0, Client, Fin, true, "agentkeepalive source of those versions"),
     row("aiohttp connector keepalive_timeout", 15.0, Client, Fin, true, "aiohttp docs"),
     row("httpx keepalive_expiry", 5.0, Client, Fin, true, "httpx source"),
     row("HikariCP idleTimeout", 600.0, Client, Fin, true, "HikariCP README; only with minimumIdle set"),
@@ -164,7 +173,7 @@ mod tests {
         assert!(names(10.0).is_empty());
         assert!(names(74.0).is_empty(), "a timer does not fire a second early");
         assert!(words(10.009, Server).starts_with("10.0 s: no known default"));
-        assert!(words(65.0, Server).contains("usually newer Puma"));
+        assert!(words(65.0, Server).contains("newer Puma"));
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub const RESETS: [ResetInfo; 11] = [
     row(
         ResetCause::KeepaliveGaveUp,
         "keepalive-gave-up",
-        None,
+        Some("TCP_KEEPALIVE_TIMEOUT"),
         "Keep-alive probes stayed unanswered, so its sender gave the connection up.",
     ),
     row(ResetCause::Injected, "injected", None, "Does not look like its sender's other frames: somebody else sent it."),

@@ -43,7 +43,7 @@ pub const STATES: [StateInfo; 11] = [
         state: State::Listen,
         name: "LISTEN",
         what: "A server waits for a SYN on this port.",
-        more: "A SYN is answered by a SYN-ACK; anything else by a reset.",
+        more: "A SYN is answered by a SYN-ACK, a segment with an ACK by a reset; anything else is ignored.",
     },
     StateInfo {
         state: State::SynSent,
@@ -228,16 +228,16 @@ pub const MOVES: &[Move] = &[
     row(State::LastAck, Event::ReceivedRst, State::Closed, "3.10.7.4"),
     row(State::TimeWait, Event::ReceivedRst, State::Closed, "3.10.7.4"),
     row(State::SynSent, Event::ReceivedIcmp, State::Closed, "3.9.2.2"),
-    row(State::Listen, Event::SentRst, State::Closed, "3.10.7.2"),
-    row(State::SynSent, Event::SentRst, State::Closed, "3.10.5"),
+    row(State::Listen, Event::SentRst, State::Closed, "3.10.7.1"),
+    row(State::SynSent, Event::SentRst, State::Closed, "3.10.7.1"),
     row(State::SynReceived, Event::SentRst, State::Closed, "3.10.5"),
     row(State::Established, Event::SentRst, State::Closed, "3.10.5"),
     row(State::FinWait1, Event::SentRst, State::Closed, "3.10.5"),
     row(State::FinWait2, Event::SentRst, State::Closed, "3.10.5"),
     row(State::CloseWait, Event::SentRst, State::Closed, "3.10.5"),
-    row(State::Closing, Event::SentRst, State::Closed, "3.10.5"),
-    row(State::LastAck, Event::SentRst, State::Closed, "3.10.5"),
-    row(State::TimeWait, Event::SentRst, State::Closed, "3.10.5"),
+    row(State::Closing, Event::SentRst, State::Closed, "3.10.7.1"),
+    row(State::LastAck, Event::SentRst, State::Closed, "3.10.7.1"),
+    row(State::TimeWait, Event::SentRst, State::Closed, "3.10.7.1"),
     // a new SYN on the same ports: the old socket has gone without a frame
     row(State::Established, Event::SentSyn, State::SynSent, "3.5.1"),
     row(State::FinWait1, Event::SentSyn, State::SynSent, "3.5.1"),
@@ -245,7 +245,7 @@ pub const MOVES: &[Move] = &[
     row(State::CloseWait, Event::SentSyn, State::SynSent, "3.5.1"),
     row(State::Closing, Event::SentSyn, State::SynSent, "3.5.1"),
     row(State::LastAck, Event::SentSyn, State::SynSent, "3.5.1"),
-    row(State::TimeWait, Event::SentSyn, State::SynSent, "3.6.1"),
+    row(State::TimeWait, Event::SentSyn, State::SynSent, "3.10.1"),
 ];
 
 impl State {

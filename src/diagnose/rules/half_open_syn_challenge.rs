@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
         "If a NAT stands between: look for ports that it uses again too soon.",
         "See that resets pass the firewalls; if they do not, connecting fails until the server gives the old connection up.",
     ],
-    refs: &["RFC 5961 section 4", "RFC 9293 section 3.10.7.4", "google/gvisor#7619"],
+    refs: &["RFC 5961 section 4", "RFC 9293 section 3.10.7.4"],
     sample: "half-open-syn",
     twin: "time-wait-reuse-refused",
     check: Check::Each(check),

@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
         "If it happens often: count by server and by time of day, and look at both hosts' drops (nstat: TcpExtListenDrops, \
          TcpExtTCPTimeouts) and at the boxes between.",
     ],
-    refs: &["RFC 9293 section 3.8.1", "RFC 6298 section 5.7"],
+    refs: &["RFC 9293 section 3.8.1", "RFC 6298 section 2"],
     sample: "syn-answered-late",
     twin: "syn-unanswered",
     check: Check::Each(check),

@@ -29,12 +29,17 @@ pub static RULE: Rule = Rule {
 /// What the code says, and what `connect()` returns for it on Linux.
 fn words(icmp: &Icmp) -> Option<(&'static str, &'static str)> {
     Some(match (icmp.v6, icmp.kind, icmp.code) {
-        (false, 3, 0) => ("network unreachable", "ENETUNREACH"),
+        (false, 3, 0 | 6 | 11) => ("network unreachable", "ENETUNREACH"),
         (false, 3, 1) => ("host unreachable", "EHOSTUNREACH"),
         (false, 3, 2) => ("protocol unreachable", "ENOPROTOOPT"),
         (false, 3, 3) | (true, 1, 4) => ("port unreachable", "ECONNREFUSED"),
         (false, 3, 4) => return None,
-        (false, 3, 9 | 10 | 13) | (true, 1, 1) => ("forbidden by a filter", "EHOSTUNREACH or EACCES"),
+        (false, 3, 5) => ("source route failed", "EOPNOTSUPP"),
+        (false, 3, 7) => ("host unknown", "EHOSTDOWN"),
+        (false, 3, 8) => ("host isolated", "ENONET"),
+        (false, 3, 9) => ("network forbidden by a filter", "ENETUNREACH"),
+        (false, 3, 10 | 13) => ("forbidden by a filter", "EHOSTUNREACH"),
+        (true, 1, 1 | 5 | 6) => ("forbidden by a filter or a policy", "EACCES"),
         (true, 1, 0) => ("no route", "ENETUNREACH"),
         (true, 1, 3) => ("address unreachable", "EHOSTUNREACH"),
         (false, 3, _) | (true, 1, _) => ("unreachable", "EHOSTUNREACH"),

@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
         "Let ICMP pass: type 3 code 4 for IPv4, Packet Too Big for IPv6.",
         "As a stopgap on Linux: net.ipv4.tcp_mtu_probing=1. To find the size: ping with the don't-fragment flag (ping -M do -s N).",
     ],
-    refs: &["RFC 2923 section 2.1", "RFC 8899", "RFC 1191"],
+    refs: &["RFC 2923 section 2.1", "RFC 4821", "RFC 8201", "RFC 1191"],
     sample: "pmtu-black-hole",
     twin: "tail-loss",
     check: Check::Each(check),

@@ -15,7 +15,7 @@ pub static RULE: Rule = Rule {
     what: "The client's first SYNs asked for something more (ECN, Fast Open), and nothing answered. Then it sent a plain SYN, which \
            was answered at once. Each connection pays for that with the wait.",
     why: "A firewall or server on the path drops SYNs with flags or options that it does not know. The client's kernel falls back to \
-          a plain SYN after some attempts.",
+          a plain SYN when it repeats it, or one attempt later.",
     look_alikes: &[("handshake-retransmitted", "there all SYNs are the same, and chance lost one")],
     next: &["Find the box that drops them. As a stopgap at the client: net.ipv4.tcp_ecn=0 or net.ipv4.tcp_fastopen=0."],
     refs: &["RFC 3168 section 6.1.1.1", "RFC 7413"],

@@ -28,7 +28,7 @@ pub static RULE: Rule = Rule {
         "More ports (net.ipv4.ip_local_port_range), more addresses, or net.ipv4.tcp_tw_reuse=1 at the client.",
         "Look in the client's log for \"Cannot assign requested address\" (EADDRNOTAVAIL).",
     ],
-    refs: &["RFC 9293 section 3.6.1", "tcp(7), ip(7): ip_local_port_range"],
+    refs: &["RFC 9293 section 3.6.1", "ip(7): ip_local_port_range", "tcp(7): tcp_tw_reuse"],
     sample: "time-wait-exhaustion",
     twin: "close-by-client",
     check: Check::All(check),

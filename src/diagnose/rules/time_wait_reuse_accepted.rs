@@ -12,8 +12,8 @@ pub static RULE: Rule = Rule {
     severity: Severity::Note,
     what: "The server had closed the previous connection on these ports first, less than a minute before. The new SYN was clearly \
            newer, so the server ended TIME_WAIT and accepted it. Nothing is wrong; it is a new connection with its own numbers.",
-    why: "The client, or a NAT before it, uses its ports again soon. RFC 9293 allows a server to accept that if the SYN's number or \
-          timestamp is higher than all before.",
+    why: "The client, or a NAT before it, uses its ports again soon. Linux accepts that if the SYN's number is higher than all \
+          before, or its timestamp newer (RFC 6191).",
     look_alikes: &[
         ("time-wait-reuse-refused", "there the server answers for the old connection"),
         ("half-open-syn-challenge", "there nobody had closed the old connection"),

@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
         "Let the client choose its port, and give it and any NAT more ports.",
         "Keep TCP timestamps on: they let a server accept the SYN.",
     ],
-    refs: &["RFC 9293 section 3.6.1", "RFC 6191", "RFC 1337"],
+    refs: &["RFC 9293 section 3.6.1", "RFC 6191", "RFC 1337", "google/gvisor#7619"],
     sample: "time-wait-reuse-refused",
     twin: "time-wait-reuse-accepted",
     check: Check::Each(check),
