@@ -64,6 +64,8 @@ pub struct Rule {
     pub what: &'static str,
     /// Why it happens, and who can change it.
     pub why: &'static str,
+    /// What the kernel does, by the names that Linux has for it: functions, reset reasons, counters (`nstat`), settings.
+    pub kernel: &'static str,
     /// What it is mistaken for, and how the two are told apart: (rule or thing, how).
     pub look_alikes: &'static [(&'static str, &'static str)],
     /// What to do, in order.

@@ -74,7 +74,7 @@ pub fn rules() -> String {
 
 fn one_rule(page: &mut String, rule: &Rule) {
     let _ = write!(page, "\n## {}\n\n**{}.** ({})\n", rule.id, rule.title.trim_end_matches('.'), rule.severity.name());
-    let _ = write!(page, "\n{}\n\n{}\n", rule.what, rule.why);
+    let _ = write!(page, "\n{}\n\n{}\n\nThe kernel (Linux): {}\n", rule.what, rule.why, rule.kernel);
     let mut list = |title: &str, items: Vec<String>| {
         if !items.is_empty() {
             let _ = write!(page, "\n{title}:\n\n");

@@ -112,6 +112,7 @@ fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut out = vec![("note", certainty(finding))];
     out.extend(finding.proof.iter().map(|l| ("note", line(l))));
     out.extend(finding.against.iter().map(|l| ("but", line(l))));
+    out.push(("kernel", finding.rule.kernel.to_owned()));
     out.extend(finding.application.iter().map(|l| ("application", line(l))));
     // what fits this very case is enough, where there is any
     let most = if finding.advice.is_empty() { usize::MAX } else { finding.advice.len() };

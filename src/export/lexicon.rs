@@ -148,6 +148,7 @@ pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> 
         Entry::Rule(rule) => {
             section("What happens", &[rule.what.to_owned()])?;
             section("Why", &[rule.why.to_owned()])?;
+            section("What the kernel does (Linux)", &[rule.kernel.to_owned()])?;
             let alike: Vec<String> = rule.look_alikes.iter().map(|(name, how)| format!("- {name}: {how}")).collect();
             section("Not to be mistaken for", &alike)?;
             section("What to do", &list(rule.next))?;

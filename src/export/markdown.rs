@@ -132,6 +132,7 @@ fn finding(story: &Story, finding: &Finding, out: &mut dyn Write) -> io::Result<
     }
     section("What shows it", &finding.proof, out)?;
     section("What speaks against it, or cannot be told", &finding.against, out)?;
+    writeln!(out, "\nWhat the kernel does (Linux):\n\n* {}", text(rule.kernel))?;
     section("What the application saw", &finding.application, out)?;
     section("Questions, answered", &finding.checklist, out)?;
     writeln!(out, "\nWhat to do:\n")?;

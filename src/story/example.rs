@@ -16,6 +16,7 @@ static RULE: Rule = Rule {
     severity: Severity::Problem,
     what: "What happens.",
     why: "Why it happens.",
+    kernel: "tcp_timewait_state_process() answers late data by a reset.",
     look_alikes: &[("other-rule", "how the two differ")],
     next: &["Do this."],
     refs: &["RFC 9293 §3.6"],

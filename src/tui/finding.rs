@@ -51,6 +51,8 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     out.extend(wrapped(theme, Role::Text, &sure(finding), width));
     facts(&mut out, "What shows it", &finding.proof);
     facts(&mut out, "What speaks against it, or is not known", &finding.against);
+    heading(&mut out, "What the kernel does (Linux)");
+    out.extend(wrapped(theme, Role::Text, finding.rule.kernel, width));
     facts(&mut out, "What the application saw", &finding.application);
     facts(&mut out, "Checklist", &finding.checklist);
     heading(&mut out, "What to do");

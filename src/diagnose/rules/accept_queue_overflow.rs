@@ -17,6 +17,9 @@ pub static RULE: Rule = Rule {
            the SYN-ACK comes again. With tcp_abort_on_overflow the client gets a reset instead.",
     why: "The server's program calls accept() too rarely: it is overloaded, blocked, or has too few workers, or its backlog is \
           too small for a burst.",
+    kernel: "When the queue for accept() is full, tcp_conn_request() drops SYNs, and tcp_v4_syn_recv_sock() takes \
+             no last acknowledgement (counters TcpExtListenOverflows and TcpExtListenDrops). With \
+             net.ipv4.tcp_abort_on_overflow it resets instead. `ss -ltn` shows the queue: Recv-Q against Send-Q.",
     look_alikes: &[
         (
             "handshake-ack-lost",

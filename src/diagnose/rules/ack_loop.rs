@@ -15,6 +15,9 @@ pub static RULE: Rule = Rule {
            of place, and answers it.",
     why: "The two disagree about the numbers of the connection, often since a box in between changed them, or one end lost its \
           state and got it back. RFC 5961 asks stacks to limit such answers; some do not.",
+    kernel: "Each end takes the other's acknowledgement for one out of place and answers it (tcp_send_dupack()). \
+             Linux limits such answers to one in net.ipv4.tcp_invalid_ratelimit, 500 ms (counter \
+             TcpExtTCPACKSkippedSeq).",
     look_alikes: &[("keep-alive probes", "they come seconds apart, and each has one answer")],
     next: &[
         "End the connection. Update the stack that does not limit its acknowledgements, and look for a box that changes numbers.",

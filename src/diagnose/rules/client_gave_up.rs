@@ -18,6 +18,8 @@ pub static RULE: Rule = Rule {
            the echo: the time ran out before it.",
     why: "Either the server took too long, or the client's timeout is too short for this request. The reset itself is \
           nobody's fault.",
+    kernel: "tcp_close() sends the FIN, or a reset if bytes were unread (counter TcpExtTCPAbortOnClose). Data that \
+             comes later finds no process and is answered by resets.",
     look_alikes: &[
         ("half-closed-reuse", "there it is the server that closed, and a request that is reset"),
         ("close-with-unread-data", "there the end that was asked cuts off, not the one that asks"),

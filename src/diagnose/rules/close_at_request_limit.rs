@@ -18,6 +18,8 @@ pub static RULE: Rule = Rule {
            limit, not an idle timeout. A client that did not notice the announcement loses its next request.",
     why: "Servers limit the requests on one connection, so that memory is freed and load is spread (nginx: keepalive_requests; \
           gunicorn: --max-requests ends the whole worker).",
+    kernel: "Nothing special: the program calls close(), and tcp_close() sends the FIN. The kernel does not know of \
+             requests.",
     look_alikes: &[
         ("unannounced-close-reuse", "there the number of requests is not the same"),
         ("half-closed-reuse", "there the connection had been idle"),

@@ -17,6 +17,8 @@ pub static RULE: Rule = Rule {
     why: "Any persistent connection may be closed at any time, so this is nobody's mistake. How often it happens is a \
           matter of configuration: a client that sends at the same period as the server's idle timeout meets it all \
           the time.",
+    kernel: "The socket was closed and waited in FIN_WAIT_1. In tcp_rcv_state_process() data for a socket whose \
+             reading side is shut ends it by a reset (reason TCP_ABORT_ON_DATA; counter TcpExtTCPAbortOnData).",
     look_alikes: &[
         ("half-closed-reuse", "there the request acknowledges the FIN: the client could have known"),
         ("a lost FIN", "the request does not acknowledge it either; the FIN is then sent again"),

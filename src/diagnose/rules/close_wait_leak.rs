@@ -17,6 +17,8 @@ pub static RULE: Rule = Rule {
            connection stays in CLOSE_WAIT for as long as that program likes; no timer ends it.",
     why: "The program does not notice the end of file, or forgets to close: a response body that is not closed, a connection that \
           fell out of its pool. Each one holds a file descriptor.",
+    kernel: "tcp_fin() moves the socket to CLOSE_WAIT and wakes the program. From there on no timer runs: only the \
+             program's close() ends the state.",
     look_alikes: &[
         (
             "the end of the capture",

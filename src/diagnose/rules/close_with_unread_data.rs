@@ -13,6 +13,8 @@ pub static RULE: Rule = Rule {
            was still on its way may be lost with them.",
     why: "The program gave up early: it answered before it had read the whole request, refused it, or failed. The program \
           that closed is the one to change.",
+    kernel: "tcp_close() finds unread bytes in the receive queue and sends a reset instead of a FIN (reason \
+             TCP_ABORT_ON_CLOSE; counter TcpExtTCPAbortOnClose).",
     look_alikes: &[
         ("linger-zero-abort", "the very same frames, made on purpose; likelier where the exchange was complete"),
         ("process-died", "a killed process leaves the same reset if bytes were unread, a FIN if none were"),

@@ -18,6 +18,8 @@ pub static RULE: Rule = Rule {
            Before or after it, new ones were accepted.",
     why: "A host or firewall on the path keeps a table of connections, and it is full: it drops what would need a new entry (Linux \
           logs \"nf_conntrack: table full, dropping packet\").",
+    kernel: "nf_conntrack has a table of net.netfilter.nf_conntrack_max entries; when it is full, new connections' \
+             packets are dropped, and the kernel's log says `nf_conntrack: table full, dropping packet`.",
     look_alikes: &[
         ("syn-no-answer", "there other servers answer meanwhile"),
         ("peer-vanished-rto", "there open connections stand still too"),

@@ -14,6 +14,9 @@ pub static RULE: Rule = Rule {
            in its name went back, and the addressee itself went on: somebody before it answered.",
     why: "The connection tracking of a NAT host marks such a segment as invalid and does not translate it. The host then takes it \
           for its own, knows no such connection, and resets the one that its container or client has.",
+    kernel: "nf_conntrack marks a segment outside the window as INVALID and does not translate it. It reaches the \
+             host's own stack under the outer address, where no socket matches, and tcp_v4_rcv() answers by a \
+             reset.",
     look_alikes: &[
         ("spoofed-rst", "there no old segment sets it off"),
         ("linger-zero-abort", "there the program of that end aborts, by a reset with an ACK flag"),

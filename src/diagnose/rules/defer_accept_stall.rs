@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
     why: "The server's socket has TCP_DEFER_ACCEPT set (nginx: listen … deferred; Apache httpd: AcceptFilter). That suits \
           protocols in which the client speaks first. A client that waits for a greeting, a health check, or a pool that opens \
           connections in advance finds a connection that is not there yet.",
+    kernel: "With TCP_DEFER_ACCEPT, tcp_check_req() drops a last acknowledgement without data and waits for the \
+             first bytes (counter TcpExtTCPDeferAcceptDrop).",
     look_alikes: &[
         ("accept-queue-overflow", "there the client's data comes and is ignored too"),
         ("handshake-ack-lost", "there the acknowledgement does not reach the server"),

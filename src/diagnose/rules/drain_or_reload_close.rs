@@ -18,6 +18,8 @@ pub static RULE: Rule = Rule {
            timeout does that: the server was reloaded, stopped, or taken out of service. Requests that were on their way are lost.",
     why: "A reload or a deployment ends the old processes, and these close what is idle at once (nginx: on reload every worker closes \
           its idle connections).",
+    kernel: "Nothing special: the program closes its idle sockets, or its end does it for it, and tcp_close() sends \
+             each FIN.",
     look_alikes: &[
         ("half-closed-reuse", "there each connection is closed after the same silence, at its own moment"),
         ("process-died", "there resets come too, and new connections are refused"),

@@ -13,6 +13,7 @@ pub static RULE: Rule = Rule {
            The copies are left out of all counts.",
     why: "The capture was taken on all interfaces of a host (-i any), at a mirror port of both directions, or before and after a \
           router.",
+    kernel: "Nothing: each packet was sent and taken once.",
     look_alikes: &[("a retransmission", "it has another IP identification, and comes a timer later")],
     next: &["Capture on one interface, or take copies out (editcap -d)."],
     refs: &["editcap(1)"],

@@ -14,6 +14,9 @@ pub static RULE: Rule = Rule {
            closed without reading the rest. What still came was answered by resets, which can make the client lose the answer.",
     why: "A server must read on for a while after an early answer (a lingering close). One that closes at once makes its kernel \
           send resets, since there are bytes that nobody will read.",
+    kernel: "Bytes of the request were still unread when the program closed, or came after it: tcp_close() then \
+             sends a reset instead of a FIN (reason TCP_ABORT_ON_CLOSE, counter TcpExtTCPAbortOnClose), and later \
+             data draws one more each.",
     look_alikes: &[
         ("close-with-unread-data", "there the server says nothing before it closes"),
         ("half-closed-reuse", "there the connection was idle, and the data is a new request"),

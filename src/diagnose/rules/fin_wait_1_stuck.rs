@@ -13,6 +13,9 @@ pub static RULE: Rule = Rule {
     what: "One end closed and sent its FIN again and again; nothing acknowledged it. Its kernel keeps the connection for a while and \
            gives it up in the end. No program waits for it any more, but what was sent before the FIN may not have arrived.",
     why: "The other host is gone, or the path to it is, or a box on the path has forgotten the connection.",
+    kernel: "A socket without a process stays in FIN_WAIT_1 until tcp_write_timeout() gives up after \
+             net.ipv4.tcp_orphan_retries tries (0 means 8), or until memory for such sockets runs out \
+             (net.ipv4.tcp_max_orphans).",
     look_alikes: &[
         ("fin-retransmitted", "there a copy is acknowledged in the end"),
         ("peer-vanished-rto", "there data is repeated, and a program waits"),

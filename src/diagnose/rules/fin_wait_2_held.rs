@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
            the connection until its program gave up and ended it by a reset.",
     why: "The other program does not close after it has read the end (see close-wait-leak). The kernel's own limit for such \
           connections (on Linux 60 s) holds only once the program has let go of the socket; a proxy that keeps it has its own timer.",
+    kernel: "A socket that a program still holds stays in FIN_WAIT_2 without limit. Without a program, \
+             tcp_time_wait() keeps it for net.ipv4.tcp_fin_timeout, 60 s by default.",
     look_alikes: &[
         ("close-wait-leak", "the same seen from the other end, as long as nobody gives up"),
         ("reset-after-close", "there the reset answers something that came late"),

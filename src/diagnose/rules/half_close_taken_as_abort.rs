@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
            without any answer, as if the client had gone.",
     why: "Some servers and proxies stop their work when a client's FIN comes, since most clients that close early really have gone. \
           From a FIN alone they cannot tell.",
+    kernel: "To the kernel a FIN is only the end of one direction: tcp_fin() reports end of file, and both sides \
+             may go on. The decision to give up was the program's.",
     look_alikes: &[
         ("client-gave-up", "there the client's FIN comes after it has waited for a while"),
         ("an ordinary close", "there the response comes before the last FIN"),

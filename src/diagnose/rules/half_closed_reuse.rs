@@ -18,6 +18,10 @@ pub static RULE: Rule = Rule {
     why: "Two timers disagree: the server stops waiting for an idle connection before the client's pool does, and the \
           pool does not look at the connection before it uses it. Neither kernel is at fault; either setting can be \
           changed.",
+    kernel: "After close(), Linux keeps an end in FIN_WAIT_2 as a small time-wait socket without a process. \
+             tcp_timewait_state_process() answers new data by a reset and ends it (reset reason \
+             TCP_TIMEWAIT_SOCKET). The other kernel took the FIN in tcp_fin() and goes on accepting writes: \
+             CLOSE_WAIT may send.",
     look_alikes: &[
         (
             "close-race-crossing",

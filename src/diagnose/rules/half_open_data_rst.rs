@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
            answered with a reset: it no longer knew the connection. The data was lost.",
     why: "Usually the other host was restarted or lost the connection (a crash, a failover, an address that moved), or its \
           close was never seen here. A box on the path that forgot the connection can answer in its name.",
+    kernel: "tcp_v4_rcv() finds no socket for the segment and answers by a reset whose number is the segment's \
+             acknowledgement number (reason NO_SOCKET; counter TcpOutRsts).",
     look_alikes: &[
         ("half-closed-reuse", "there the other end had said FIN before"),
         ("middlebox-idle-rst-on-use", "there a box answers: sooner than a round trip, or with another hop count"),

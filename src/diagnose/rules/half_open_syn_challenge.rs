@@ -13,6 +13,9 @@ pub static RULE: Rule = Rule {
            nobody had closed. The client's reset ended that one, and its next SYN can be accepted.",
     why: "The client's host was restarted, or a NAT before it gave the same port to somebody else, while the server knew nothing \
           of the old connection's end. The answer is what RFC 5961 asks for.",
+    kernel: "tcp_validate_incoming() answers a SYN into a live connection by an acknowledgement and keeps the \
+             connection (counters TcpExtTCPSYNChallenge and TcpExtTCPChallengeACK). The asking end, in SYN_SENT, \
+             answers that by a reset, which fits, and ends the old connection.",
     look_alikes: &[
         ("time-wait-reuse-refused", "there the old connection had been closed by both"),
         ("synack-not-accepted", "there a SYN-ACK comes, and it acknowledges the SYN"),

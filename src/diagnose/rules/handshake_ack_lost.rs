@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
            not.",
     why: "Something between the two drops the client's frames after the SYN: a firewall that saw only one direction \
           (asymmetric routes), a filter, or a NAT. A full accept queue at the server looks the same from the client's side.",
+    kernel: "Until the last acknowledgement comes, the server has only a request (SYN_RECEIVED), and \
+             reqsk_timer_handler() repeats the SYN-ACK net.ipv4.tcp_synack_retries times (5 by default).",
     look_alikes: &[
         ("accept-queue-overflow", "there the acknowledgement arrives at the server, which a capture there shows"),
         ("defer-accept-stall", "there the server waits on purpose until the client speaks"),

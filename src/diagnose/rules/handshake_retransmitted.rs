@@ -15,6 +15,7 @@ pub static RULE: Rule = Rule {
            repetition usually comes after one second.",
     why: "The frame or its answer was lost on the way, or dropped by a host or box that was busy. Once is chance; often to one \
           server is not.",
+    kernel: "tcp_retransmit_timer() repeats a SYN, reqsk_timer_handler() a SYN-ACK; both begin with one second.",
     look_alikes: &[
         ("syn-no-answer", "there the connection never opens"),
         ("accept-queue-overflow", "there the server ignores more than chance would, or what it has received"),

@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
     what: "A router or host sent an ICMP error about a segment of this connection: it could not be delivered, and the error \
            says why.",
     why: "There is no route, the host does not answer on its own network, or a filter forbids the traffic and says so.",
+    kernel: "tcp_v4_err() turns the code into an error: connect() fails with EHOSTUNREACH, ENETUNREACH or \
+             ECONNREFUSED. On a connection that is established the error is only remembered, and the timers decide.",
     look_alikes: &[
         ("syn-no-answer", "there nobody says anything"),
         ("syn-refused", "there the answer is a TCP reset"),

@@ -13,6 +13,8 @@ pub static RULE: Rule = Rule {
     what: "An idle end asked whether the other is still there, by an empty keep-alive probe. A reset came back: the connection is \
            not known there any more. No data was lost, but the connection is gone.",
     why: "The other host was restarted or lost the connection, or a box on the path forgot it and answers in its name.",
+    kernel: "tcp_keepalive_timer() sends a segment one number below the next, to force an answer. Where no socket \
+             matches it, tcp_v4_rcv() answers by a reset (reason NO_SOCKET), and tcp_reset() ends the asking end.",
     look_alikes: &[
         ("keepalive-unanswered", "there nothing comes back"),
         ("half-open-data-rst", "there data, not a probe, is answered"),

@@ -12,6 +12,9 @@ pub static RULE: Rule = Rule {
     what: "An idle end asked whether the other is still there, by empty keep-alive probes. None was answered, so its kernel gave \
            the connection up and sent a reset.",
     why: "The other host, or the path to it, was gone. Keep-alive did its work: it found a dead connection.",
+    kernel: "tcp_keepalive_timer() gives up after net.ipv4.tcp_keepalive_probes probes: it sends a reset (reason \
+             TCP_KEEPALIVE_TIMEOUT), and the program's next call fails with ETIMEDOUT (counter \
+             TcpExtTCPAbortOnTimeout).",
     look_alikes: &[
         ("middlebox-idle-drop-silent", "there data, not a probe, stays unanswered and is repeated ever more slowly"),
         ("keepalive-answered-by-rst", "there a reset answers the first probe"),

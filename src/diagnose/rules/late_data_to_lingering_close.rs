@@ -18,6 +18,8 @@ pub static RULE: Rule = Rule {
     why: "Servers linger after a close so that a reset does not destroy the response before the client has read it. The \
           client sent a new request although the server's FIN had arrived. An acknowledgement only says that a kernel \
           has the bytes; it never says that a program has acted on them.",
+    kernel: "After shutdown(SHUT_WR) the receiving side stays open, so tcp_data_queue() takes and acknowledges the \
+             request. That a program reads and drops it, no kernel can know.",
     look_alikes: &[
         ("half-closed-reuse", "there the server's end had no program any more, and a reset answered the request"),
         (

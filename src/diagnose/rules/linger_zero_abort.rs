@@ -13,6 +13,9 @@ pub static RULE: Rule = Rule {
            TIME_WAIT behind. If the exchange was complete, nothing was lost.",
     why: "Health checks, load generators, proxies and load balancers often end their connections like this. It is a choice \
           of that program; an administrator's tool or a dying process can make the same frames.",
+    kernel: "With SO_LINGER and time 0, tcp_close() calls tcp_disconnect(), which sends a reset and drops what was \
+             unsent. Other ways to the same frame: unread bytes at close(), a socket killed by an administrator, \
+             memory pressure.",
     look_alikes: &[
         ("close-with-unread-data", "the very same frames; likelier where bytes had come that nothing answered"),
         ("client-gave-up", "there the client cuts off a request that it still waits for"),

@@ -14,6 +14,9 @@ pub static RULE: Rule = Rule {
            more slowly. Both ends still believe in the connection.",
     why: "A firewall, NAT or load balancer on the path usually forgets connections that are idle for some minutes, and drops what \
           comes for them later. The other host may also have gone away in the meantime.",
+    kernel: "Neither kernel is told. The sender's tcp_retransmit_timer() repeats the data at growing intervals and \
+             gives up after net.ipv4.tcp_retries2, about 924 s by default (counter TcpExtTCPAbortOnTimeout). The \
+             receiver's kernel sees nothing.",
     look_alikes: &[
         ("peer-vanished-rto", "there the connection was in use a moment before"),
         ("half-closed-reuse", "there the other end had closed, and answers by a reset"),

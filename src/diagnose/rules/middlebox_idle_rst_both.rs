@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
            had set them off.",
     why: "A load balancer or firewall on the path ends connections that are idle for too long, and tells both ends (Azure Load \
           Balancer with TCP reset, some firewalls).",
+    kernel: "Both kernels take the resets like any other whose number fits (tcp_reset()), since they cannot tell \
+             who sent them.",
     look_alikes: &[
         ("middlebox-idle-rst-on-use", "there data sets the reset off"),
         ("keepalive-answered-by-rst", "there a probe sets it off"),

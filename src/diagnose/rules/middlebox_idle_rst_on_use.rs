@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
            does not look like that end. No FIN had come.",
     why: "A load balancer, NAT or firewall on the path usually forgets connections that are idle for some minutes, and answers \
           later use by a reset. The other end knows nothing of it.",
+    kernel: "The receiver's kernel takes the reset like any other whose number fits (tcp_reset()), since it cannot \
+             tell who sent it.",
     look_alikes: &[
         ("half-open-data-rst", "there the reset looks like the other end, and takes a full round trip"),
         ("half-closed-reuse", "there the other end had said FIN"),

@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     what: "The connection was open before the capture began. Its first numbers, its window scale and who opened it are not known: \
            states begin as assumed, and a window may be many times larger than it looks.",
     why: "The capture was started too late, or keeps only the last part of the traffic.",
+    kernel: "Nothing that can be told: the connection was made before.",
     look_alikes: &[("one-direction-only", "there the SYN-ACK, or all of one end, is missing")],
     next: &["Capture from before the connection begins."],
     refs: &["RFC 7323 section 2.2"],

@@ -15,6 +15,9 @@ pub static RULE: Rule = Rule {
            (Nagle's algorithm), while the other end held that acknowledgement back because it expected to have an answer soon. \
            Each such message costs a pause, usually of 40 ms on Linux and 200 ms elsewhere.",
     why: "The sending program makes two writes before it reads, and has not set TCP_NODELAY.",
+    kernel: "tcp_nagle_check() holds a small segment back while another one is not acknowledged; the other kernel's \
+             tcp_delack_timer() waits up to 40 ms for something to acknowledge along with (counter \
+             TcpExtDelayedACKs).",
     look_alikes: &[
         ("tail-loss-rto", "there a segment is sent twice"),
         ("a slow program", "it does not send just when the acknowledgement comes"),

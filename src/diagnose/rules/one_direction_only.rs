@@ -14,6 +14,7 @@ pub static RULE: Rule = Rule {
            from these acknowledgements.",
     why: "The capture was taken where only one direction passes: a mirror port of one direction, or routes that differ there and \
           back. A firewall at such a place sees just as little, and may drop what it cannot follow.",
+    kernel: "Nothing that can be told of the end that is not in the capture.",
     look_alikes: &[("syn-no-answer", "there nothing was answered, and the client does not go on")],
     next: &["Capture where both directions pass, best at one of the two hosts."],
     refs: &["RFC 9293 section 3.10.7"],

@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            with the acknowledgement that it had sent already, and never takes the bytes, as RFC 7323 demands.",
     why: "Two clocks speak on one connection: a load balancer or a failover pair took over, or a proxy mixes its own timestamps with \
           the host's.",
+    kernel: "tcp_validate_incoming() drops a segment whose timestamp is older than the last one (PAWS) and answers \
+             by a duplicate acknowledgement (counter TcpExtPAWSEstab).",
     look_alikes: &[
         ("tail-loss-rto", "there nothing answers the copies"),
         ("reordering-not-loss", "there only few segments are older, and by little"),

@@ -18,6 +18,8 @@ pub static RULE: Rule = Rule {
            lower ones never: the server drops SYNs whose timestamp is lower than what it had seen from that address.",
     why: "Several hosts stand behind one address (NAT, load balancer), and the server compares timestamps by address. Linux did so \
           with net.ipv4.tcp_tw_recycle, which is gone since Linux 4.12; some appliances still do.",
+    kernel: "Linux before 4.12 with net.ipv4.tcp_tw_recycle dropped SYNs with an older timestamp from an address \
+             that it remembered (counter TcpExtPAWSPassive). Later kernels have no such setting.",
     look_alikes: &[
         ("syn-no-answer", "there the timestamps show no pattern"),
         ("accept-queue-overflow", "there SYNs are dropped whatever their timestamps"),

@@ -13,6 +13,8 @@ pub static RULE: Rule = Rule {
            any kind came back.",
     why: "The other host crashed or lost its network, or the path broke. Keep-alive does not help here, since it waits while \
           data is outstanding.",
+    kernel: "tcp_retransmit_timer() repeats the data at doubling intervals; tcp_write_timeout() gives up after \
+             net.ipv4.tcp_retries2, about 924 s by default (counter TcpExtTCPAbortOnTimeout).",
     look_alikes: &[
         ("middlebox-idle-drop-silent", "there the connection had been idle for long before"),
         ("tail-loss-rto", "there a copy is acknowledged at last"),

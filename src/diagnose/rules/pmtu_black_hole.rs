@@ -14,6 +14,9 @@ pub static RULE: Rule = Rule {
            never acknowledged, though the other end was there and took smaller ones.",
     why: "A link on the path takes only smaller packets (a tunnel, a VPN, PPPoE, a translator), and the ICMP message that would say \
           so is filtered on its way back. The sender never learns that it must send less at a time.",
+    kernel: "tcp_retransmit_timer() repeats the large segment; only an ICMP error `fragmentation needed` would make \
+             it smaller (tcp_v4_mtu_reduced()). net.ipv4.tcp_mtu_probing = 1 lets Linux try smaller ones by itself \
+             after some losses.",
     look_alikes: &[
         ("peer-vanished-rto", "there nothing of any size is answered"),
         ("window-scale-lost", "there segments vanish by their place in the window, whatever their size"),

@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            connection any more, or it never did. Nothing was sent.",
     why: "Health checks of load balancers and port scanners do this on purpose. A client that stops waiting before the \
           server's answer is there leaves the same frames.",
+    kernel: "A program's connect() that is closed before the answer comes leaves no socket, so the SYN-ACK is \
+             answered by a reset; a port scanner sends that reset itself.",
     look_alikes: &[
         ("linger-zero-abort", "there the connection was opened, and the client's program closed it by a reset"),
         ("synack-not-accepted", "there the client asks again: the answer did not fit"),

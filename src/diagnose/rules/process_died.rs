@@ -16,6 +16,9 @@ pub static RULE: Rule = Rule {
     what: "At one moment the server's connections ended together: by a FIN where all had been read, by a reset where bytes were \
            unread or where its program had not accepted yet. From then on new connections were refused.",
     why: "The server's process was killed, crashed, or was stopped without waiting for its connections.",
+    kernel: "When a process ends, the kernel closes its sockets as close() would: a FIN, or a reset where bytes \
+             were unread (counter TcpExtTCPAbortOnClose). A listener that ends resets what waited in its queue \
+             (inet_csk_listen_stop()).",
     look_alikes: &[
         ("drain-or-reload-close", "there idle connections get FINs, and new connections are accepted"),
         ("close-with-unread-data", "there one connection ends, and the server goes on"),

@@ -13,6 +13,8 @@ pub static RULE: Rule = Rule {
     what: "Some segments arrived after later ones. The receiver said so by duplicate acknowledgements, which look like loss, and \
            then had everything. Nothing had to be sent again for it.",
     why: "Several paths or queues carry one connection: link bundles, several cores, wireless repetition.",
+    kernel: "tcp_check_sack_reordering() learns from it and waits longer before it calls something lost (counters \
+             TcpExtTCPSACKReorder, TcpExtTCPTSReorder).",
     look_alikes: &[("tail-loss-rto", "there data is sent again, and the wait is a timer's")],
     next: &["Nothing, unless transfers are slow: then see that one connection keeps to one path."],
     refs: &["RFC 4653", "RFC 2883"],

@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
            other end was answered by resets. Where only a FIN or an acknowledgement was answered, nothing was lost.",
     why: "A kernel keeps a closed connection for a limited time (on Linux 60 s), for as many connections as it has room for, or \
           not at all if the program said so. After that it answers by a reset.",
+    kernel: "The time-wait socket, or none at all, answered: tcp_timewait_state_process() or tcp_v4_rcv(). That \
+             needs no process.",
     look_alikes: &[
         ("half-closed-reuse", "there a request is lost"),
         ("client-gave-up", "there an answer is lost that the client had asked for"),

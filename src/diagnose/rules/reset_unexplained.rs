@@ -11,6 +11,8 @@ pub static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "The connection was ended by a reset, and what led to it is not in the capture, or does not fit any kind known here.",
     why: "Usually the capture began too late or lacks frames: a FIN before the reset, or the segment that it answers.",
+    kernel: "By its form the reset answers a segment (tcp_v4_send_reset()) or was sent by a live socket \
+             (tcp_send_active_reset()); what went before is not in the capture.",
     look_alikes: &[
         ("half-closed-reuse", "the same reset, with the FIN before it in the capture"),
         ("half-open-data-rst", "the same reset, with the whole connection in the capture and no FIN"),

@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
     what: "A FIN or reset came from a private address that has no connection here, and its numbers are just the next ones of another \
            connection to the same server. The server cannot tie it to that connection, and goes on waiting.",
     why: "A NAT had forgotten the connection, or took the frame for invalid, and let it pass as it was.",
+    kernel: "nf_conntrack forgets a connection or marks the segment as INVALID, and such segments pass untranslated \
+             unless a rule drops them.",
     look_alikes: &[
         ("reset-unexplained", "there no other connection has these numbers"),
         ("close-wait-leak", "there the end that does not close got the FIN"),

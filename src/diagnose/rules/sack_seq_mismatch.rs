@@ -13,6 +13,8 @@ pub static RULE: Rule = Rule {
     what: "The receiver names the blocks that it has, and these blocks lie far outside of what was sent, by the same distance each \
            time. The sender must ignore them, and repairs losses only by its timer.",
     why: "A firewall on the path rewrites sequence numbers (randomisation) and forgets the numbers inside the SACK option.",
+    kernel: "tcp_sacktag_write_queue() ignores blocks outside of what was sent (counter TcpExtTCPSACKDiscard), so \
+             that losses are repaired slowly, as without SACK.",
     look_alikes: &[("tail-loss-rto", "there no selective acknowledgement could help")],
     next: &["Turn off the randomisation of sequence numbers for these connections, or update the firewall."],
     refs: &["RFC 2018"],

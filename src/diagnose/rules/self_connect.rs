@@ -13,6 +13,9 @@ pub static RULE: Rule = Rule {
     why: "The program tried again and again to reach a local port on which nobody listened, a port from the range that the kernel \
           gives to clients. At some point the kernel gave it that very port, and a SYN to oneself opens a connection \
           (simultaneous open).",
+    kernel: "connect() to a port of net.ipv4.ip_local_port_range may be given that very port as its own. The SYN \
+             then meets its own socket in SYN_SENT, which takes it for a simultaneous open \
+             (tcp_rcv_synsent_state_process()).",
     look_alikes: &[("syn-refused", "what these attempts get as long as the ports differ")],
     next: &[
         "Start the service before its clients, or let it listen on a port outside net.ipv4.ip_local_port_range.",

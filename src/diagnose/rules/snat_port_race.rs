@@ -18,6 +18,8 @@ pub static RULE: Rule = Rule {
            milliseconds of another, and its repetition a second later passed. No data was lost at all, so it is not the path.",
     why: "A NAT on the way (often the Linux node of a container cluster) gives two connections that begin at the same moment the same \
           port, and drops one of the two SYNs.",
+    kernel: "Two new connections were given the same outer port at once; nf_conntrack then fails to confirm the \
+             second and drops its SYN (counter insert_failed in `conntrack -S`).",
     look_alikes: &[
         ("handshake-retransmitted", "there loss hits data too, or SYNs that were alone"),
         ("accept-queue-overflow", "there the SYN reaches the server"),

@@ -15,6 +15,9 @@ pub static RULE: Rule = Rule {
            count, or that end goes on as if it had never sent it.",
     why: "A firewall, an intrusion prevention system or a censor on the path usually ends connections like this, by policy. The \
           program at neither end wanted it.",
+    kernel: "tcp_reset() follows any reset whose number is exactly the next one; one that is only inside the window \
+             draws a challenge ACK instead (counter TcpExtTCPChallengeACK). A FIN is taken when its number is the \
+             next.",
     look_alikes: &[
         ("close-with-unread-data", "there the reset fits its sender, which then falls silent"),
         ("middlebox-idle-rst-on-use", "there the connection had been idle for long, and data set it off"),

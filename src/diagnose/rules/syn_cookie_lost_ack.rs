@@ -17,6 +17,9 @@ pub static RULE: Rule = Rule {
            of the connection.",
     why: "A server under a flood of SYNs, or one that is told to, answers by SYN cookies. If the one acknowledgement is lost, \
           nobody repeats anything. Protocols in which the server speaks first (SMTP, SSH, FTP, MySQL) then hang.",
+    kernel: "With SYN cookies nothing is kept of a SYN, so no SYN-ACK can be repeated; cookie_v4_check() makes the \
+             connection out of the client's next acknowledgement (counters TcpExtSyncookiesSent, \
+             TcpExtSyncookiesRecv).",
     look_alikes: &[
         ("handshake-ack-lost", "there the SYN-ACK comes again"),
         ("a slow server", "it has the connection and takes its time with the greeting; a capture at the server tells"),

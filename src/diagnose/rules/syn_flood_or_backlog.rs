@@ -17,6 +17,8 @@ pub static RULE: Rule = Rule {
     what: "From many addresses came SYNs to one server, and nearly none of them was followed by anything: the SYN-ACKs were not \
            acknowledged, or the server did not answer any more. Honest clients find the queue full.",
     why: "A flood of SYNs with forged addresses, or a path on which the SYN-ACKs get lost for everybody.",
+    kernel: "Half-open connections wait in the listener's queue. When it is full, tcp_conn_request() answers by SYN \
+             cookies (counter TcpExtTCPReqQFullDoCookies) or drops the SYN (TcpExtTCPReqQFullDrop).",
     look_alikes: &[
         ("accept-queue-overflow", "there the clients do complete the handshake"),
         ("syn-no-answer", "there it is one client, or a few"),

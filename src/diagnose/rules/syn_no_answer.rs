@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
     what: "The client asked for a connection again and again, and nothing came back: no acceptance, no refusal, no error.",
     why: "The SYN or its answer was dropped: by a firewall, by a host that is down or has no route back, or by a server whose \
           queue of new connections is full. From the client's side alone these cannot be told apart.",
+    kernel: "tcp_retransmit_timer() repeats the SYN net.ipv4.tcp_syn_retries times (6 by default), and connect() \
+             fails with ETIMEDOUT.",
     look_alikes: &[
         ("syn-refused", "there a reset comes back"),
         ("icmp-unreachable", "there a router or the host says why"),

@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
            was answered at once. Each connection pays for that with the wait.",
     why: "A firewall or server on the path drops SYNs with flags or options that it does not know. The client's kernel falls back to \
           a plain SYN when it repeats it, or one attempt later.",
+    kernel: "tcp_retransmit_timer() repeats the SYN. Linux leaves Fast Open out of the repeated SYN, and ECN as \
+             well, so that a path that drops them is got around.",
     look_alikes: &[("handshake-retransmitted", "there all SYNs are the same, and chance lost one")],
     next: &["Find the box that drops them. As a stopgap at the client: net.ipv4.tcp_ecn=0 or net.ipv4.tcp_fastopen=0."],
     refs: &["RFC 3168 section 6.1.1.1", "RFC 7413"],

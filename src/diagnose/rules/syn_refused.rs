@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
            way says so in the server's name.",
     why: "The service is not running there, listens on another address or port, or a firewall is set to reject instead of \
           to drop.",
+    kernel: "No listener matches the port, so the SYN is answered by a reset that acknowledges it (reason \
+             NO_SOCKET). In tcp_rcv_synsent_state_process() that makes connect() fail with ECONNREFUSED.",
     look_alikes: &[
         ("syn-no-answer", "there nothing comes back at all"),
         ("syn-rejected-by-middlebox", "there a box answers: sooner than a round trip, or with another hop count"),

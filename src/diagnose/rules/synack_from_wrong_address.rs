@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
            that address, resets it, and repeats its SYN until it gives up.",
     why: "The way there is translated (a virtual address, a service of a container cluster), and the way back is not: the answer does \
           not pass the translator, or its entry is gone.",
+    kernel: "A SYN-ACK from another address belongs to no connection of the client's: tcp_v4_rcv() answers it by a \
+             reset, and connect() waits on.",
     look_alikes: &[
         ("syn-no-answer", "there nothing answers at all"),
         ("synack-not-accepted", "there the SYN-ACK comes from the right address"),

@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            never opens.",
     why: "Captured at the client: its kernel dropped the SYN-ACK, by a filter on that host, a reverse-path check, or a bad \
           checksum. Captured elsewhere: the SYN-ACK was lost between there and the client.",
+    kernel: "The client's kernel did not see the SYN-ACK (a filter on the host or before it), or its checksum was \
+             wrong (counter TcpInCsumErrors), or rp_filter dropped it (TcpExtIPReversePathFilter).",
     look_alikes: &[
         ("syn-no-answer", "there no SYN-ACK comes at all"),
         ("handshake-retransmitted", "there the connection opens after all"),

@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            server. The window opened later, but the client's data was never acknowledged.",
     why: "A SYN proxy (a firewall, a load balancer, the Linux SYNPROXY target) stands before the server and did not hand the \
           connection over: the server did not answer it, or the way back does not lead through the proxy.",
+    kernel: "The proxy (in Linux the SYNPROXY target of nftables and iptables) answers the handshake by SYN cookies \
+             and speaks to the server only afterwards. If that fails, nobody tells the client.",
     look_alikes: &[
         ("zero-window-stall", "there a program does not read; a window of zero in a SYN-ACK says nothing of a program"),
         ("accept-queue-overflow", "there the SYN-ACK has an open window"),

@@ -13,6 +13,9 @@ pub static RULE: Rule = Rule {
     what: "The last data of a burst was lost, perhaps several times. Nothing came after it that could have told its sender, so \
            the sender waited for its retransmission timer, each time twice as long. Then the data arrived, and all went on.",
     why: "Loss on the path, or a short outage. The waiting times add up: 0.2, 0.4, 0.8 and 1.6 s make a stall of 3 s.",
+    kernel: "Nothing after the loss told of it. tcp_send_loss_probe() repeats the last segment after about two \
+             round trips (counter TcpExtTCPLossProbes); else tcp_retransmit_timer() does, after at least 200 ms \
+             (TcpExtTCPTimeouts).",
     look_alikes: &[
         ("peer-vanished-rto", "there no copy is ever acknowledged"),
         ("nagle-delayed-ack", "there nothing is sent twice"),

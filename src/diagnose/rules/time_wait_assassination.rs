@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            forgotten the connection, answered with a reset. That removes the TIME_WAIT state before its time.",
     why: "TIME_WAIT answers whatever does not fit by an acknowledgement, as it must. It is harmless unless the same ports are used \
           again within a minute and an old segment is still on its way.",
+    kernel: "tcp_timewait_state_process() ends TIME_WAIT on a reset whose number fits, unless net.ipv4.tcp_rfc1337 \
+             is set.",
     look_alikes: &[
         ("time-wait-reuse-refused", "there a new SYN sets it off"),
         ("reset-after-close", "there the reset answers a FIN or data, not an acknowledgement of TIME_WAIT"),

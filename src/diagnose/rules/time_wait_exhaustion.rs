@@ -19,6 +19,9 @@ pub static RULE: Rule = Rule {
            used again just when that is over, after 60 seconds. When none is free, connecting fails before any frame is sent.",
     why: "The client closes first and does not keep connections. Linux has about 28,000 ports for one destination, which lasts for \
           some 470 new connections a second.",
+    kernel: "connect() looks for a free port in net.ipv4.ip_local_port_range (__inet_hash_connect()); none is left \
+             while TIME_WAIT holds them all for 60 s, and it fails with EADDRNOTAVAIL. net.ipv4.tcp_tw_reuse lets a \
+             client use one again after a second.",
     look_alikes: &[
         ("syn-no-answer", "there SYNs are sent and stay unanswered"),
         ("time-wait-reuse-accepted", "there it is the server that keeps TIME_WAIT"),

@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
            newer, so the server ended TIME_WAIT and accepted it. Nothing is wrong; it is a new connection with its own numbers.",
     why: "The client, or a NAT before it, uses its ports again soon. Linux accepts that if the SYN's number is higher than all \
           before, or its timestamp newer (RFC 6191).",
+    kernel: "tcp_timewait_state_process() hands a SYN with a higher number or a newer timestamp on to the listener. \
+             The answer begins 65,537 above the old connection's last number.",
     look_alikes: &[
         ("time-wait-reuse-refused", "there the server answers for the old connection"),
         ("half-open-syn-challenge", "there nobody had closed the old connection"),

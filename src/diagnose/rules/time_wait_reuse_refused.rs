@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
     why: "A client, or a NAT before it, used a port again within the time that the server keeps (on Linux 60 s), and the SYN's \
           number and timestamp did not show that it was newer. On Linux the reset usually ends TIME_WAIT; stacks that follow \
           RFC 1337 ignore it, and connecting fails until the time is over.",
+    kernel: "tcp_timewait_state_process() takes a SYN only if its number is above the last one or its timestamp is \
+             newer. Any other it answers by an acknowledgement.",
     look_alikes: &[
         ("half-open-syn-challenge", "there nobody had closed the old connection"),
         ("time-wait-reuse-accepted", "there the SYN is accepted at once"),

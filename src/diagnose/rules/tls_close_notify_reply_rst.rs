@@ -14,6 +14,8 @@ pub static RULE: Rule = Rule {
            resets. Nothing was lost: no request was under way.",
     why: "The end that closed first did not wait for the other's goodbye, which TLS allows. A kernel answers any data for \
           a closed connection by a reset, one for each segment.",
+    kernel: "The closed socket has no process, so tcp_timewait_state_process() or tcp_rcv_state_process() answers \
+             the goodbye's bytes by a reset.",
     look_alikes: &[
         (
             "half-closed-reuse",

@@ -15,6 +15,7 @@ pub static RULE: Rule = Rule {
            asks for a goodbye (close_notify), so the other program reports a truncated stream.",
     why: "The program closed the socket beneath TLS: its handshake was refused or took too long, a health check that only looks, or a \
           program that ends.",
+    kernel: "Nothing special: tcp_close() sends the FIN. The kernel does not know of TLS.",
     look_alikes: &[
         ("tls-close-notify-reply-rst", "there the goodbye was said"),
         ("probe-half-open", "there nothing was sent at all"),

@@ -13,6 +13,8 @@ pub static RULE: Rule = Rule {
            request on the same connection all the same; a reset answered it, and the request was lost.",
     why: "Either the server did not announce that it would close (`Connection: close`), so that the client took the \
           connection for reusable, or the client ignored the announcement. No idle timeout is involved.",
+    kernel: "As with any close: the closed end lives on in FIN_WAIT_1 or FIN_WAIT_2 without a process, and \
+             tcp_rcv_state_process() or tcp_timewait_state_process() answers later data by a reset.",
     look_alikes: &[
         ("half-closed-reuse", "there the connection had been idle for a second or more before the FIN"),
         ("close-race-crossing", "there the request's acknowledgement number does not cover the FIN"),

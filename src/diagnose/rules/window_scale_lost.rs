@@ -17,6 +17,8 @@ pub static RULE: Rule = Rule {
            and every one beyond it vanishes: something on the path takes the number as it stands.",
     why: "A firewall or router that tracks windows did not see the handshake, or does not know the option, and drops what it takes \
           to be outside the window. Large transfers stall or crawl, small ones work.",
+    kernel: "Both kernels keep to what the SYNs agreed. A box that reads windows without the scale takes legal \
+             segments for ones beyond the window.",
     look_alikes: &[
         ("pmtu-black-hole", "there the size of a segment decides, not its place"),
         ("zero-window-stall", "there the receiver itself says that it has no room"),

@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            time whether there was room again.",
     why: "The program at the receiving end did not read for a while: it was busy, stuck, or waited for something else. The network \
           is not at fault.",
+    kernel: "The receive buffer is full, so tcp_select_window() offers nothing (counters TcpExtTCPToZeroWindowAdv \
+             and TcpExtTCPFromZeroWindowAdv); the sender's tcp_probe_timer() asks again at growing intervals.",
     look_alikes: &[
         ("tail-loss-rto", "there data is lost and sent again; here the receiver answers every probe"),
         ("keepalive-unanswered", "keep-alive probes look like window probes, but the window is open"),
