@@ -1,7 +1,7 @@
 //! The moves: happenings in order, fed to the table. An event that the table has no move for changes nothing.
 
 use super::reading::Reading;
-use super::receipts::Happening;
+use super::receipts::{Happening, LEAST_RTO};
 use super::timeline::place;
 use super::{Certainty, Event, Fate, ResetForm, Row, State, StateChange};
 use crate::flow::Side;
@@ -16,8 +16,10 @@ struct Machine {
     pending: Vec<Option<usize>>,
     /// It may have been sent what is not in the capture.
     blind: bool,
-    /// It may have sent a FIN that is not in the capture, or be gone.
+    /// It may have sent a FIN that is not in the capture.
     doubt: bool,
+    /// It may be gone.
+    gone: bool,
     /// The last rows at which its SYN, its SYN-ACK and its FIN were certainly not acknowledged yet.
     waits: Waits,
     /// The row of its last SYN.
@@ -31,7 +33,11 @@ impl Machine {
         } else if self.state == State::Closing || self.waits.over(self.state, row) {
             // the peer's FIN and its ACK of ours may have overtaken each other
             Certainty::Inferred
-        } else if !self.blind && !self.doubt && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row)) {
+        } else if !self.blind
+            && !self.doubt
+            && !self.gone
+            && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row))
+        {
             Certainty::Proven
         } else {
             Certainty::Inferred
@@ -49,14 +55,22 @@ struct Waits {
 
 impl Waits {
     fn new(rows: &[Row], reading: &Reading, side: Side) -> Waits {
-        // a copy of a frame counts too: it was sent when its first copy was
+        // up to the last time that a timer sent it; a copy made on the way or by the capture comes sooner
         let last = |flags: Flags| {
-            rows.iter().rposition(|r| r.from == side && r.segment.flags.has(flags) && !r.segment.is_icmp()).unwrap_or(0)
+            let own = || reading.own[side].iter().copied().filter(|r| rows[*r].segment.flags.has(flags));
+            let time = |row: usize| rows[row].segment.time;
+            let first = own().next().unwrap_or(0);
+            let last = own().rfind(|r| *r == first || time(*r) - time(first) >= LEAST_RTO).unwrap_or(0);
+            // what the capture has twice was sent once, and the end was the same at both
+            (last + 1..rows.len()).take_while(|r| rows[*r].segment.flags.has(Flags::DUPLICATE)).last().unwrap_or(last)
         };
         let fin = reading.own[side].iter().copied().find(|r| rows[*r].segment.flags.has(Flags::FIN));
         let unacked = |r: &usize| fin.is_some_and(|fin| rows[*r].ack.is_some_and(|ack| ack < rows[fin].end()));
         let told = reading.own[side.other()].iter().rev().copied().find(unacked).unwrap_or(0);
-        Waits { syn: last(Flags::SYN), synack: last(Flags::SYN | Flags::ACK), fin: last(Flags::FIN).max(told) }
+        // an ICMP error may end a request in SYN_RECEIVED
+        let error = rows.iter().position(|r| r.segment.is_icmp() && r.from != side).unwrap_or(usize::MAX);
+        let synack = last(Flags::SYN | Flags::ACK).min(error.saturating_sub(1));
+        Waits { syn: last(Flags::SYN), synack, fin: last(Flags::FIN).max(told) }
     }
 
     /// May an end in that state have got, at `row`, the acknowledgement that it waits for?
@@ -100,11 +114,13 @@ fn initial(rows: &[Row], side: Side) -> (State, bool) {
 fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happening], changes: &mut Vec<StateChange>) {
     let (state, assumed) = initial(rows, side);
     let waits = Waits::new(rows, reading, side);
-    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, waits, syn: None };
+    let mut machine =
+        Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, gone: false, waits, syn: None };
     let mut next = happenings.iter().peekable();
     let blind = blind(rows, reading, side);
     let clear = clear(rows, reading, side);
     let doubtful = doubtful(rows, reading, side, &clear);
+    let gone = gone(rows, reading, side);
     let established = established(rows, reading, side, &clear);
     for row in 0..rows.len() {
         // nothing that is sent to a closed end moves it
@@ -113,6 +129,7 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
             machine.syn = Some(row);
         }
         machine.doubt = doubtful[row];
+        machine.gone = gone[row] && machine.state != State::Closed;
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
@@ -172,7 +189,9 @@ fn clear(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     for &row in &reading.own[side] {
         let spans = rows[row].segment.span() > 0;
         let newest = seen <= Some(rows[row].seq) && highest == Some(rows[row].seq);
-        out[row] = !spans && rows[row].ack.is_some() && newest;
+        // a probe repeats a number that is acknowledged, perhaps the FIN's
+        let probes = reading.known[row][side.other()].acked > Some(rows[row].seq);
+        out[row] = !spans && rows[row].ack.is_some() && newest && !probes;
         if spans {
             highest = highest.max(Some(rows[row].end()));
         }
@@ -195,7 +214,7 @@ fn established(rows: &[Row], reading: &Reading, side: Side, clear: &[bool]) -> O
     })
 }
 
-/// The rows at which the end may already have sent a FIN that is not in the capture, or be gone.
+/// The rows at which the end may already have sent a FIN that is not in the capture.
 fn doubtful(rows: &[Row], reading: &Reading, side: Side, clear: &[bool]) -> Vec<bool> {
     let mut out = vec![false; rows.len()];
     let mut doubt = false;
@@ -214,24 +233,25 @@ fn doubtful(rows: &[Row], reading: &Reading, side: Side, clear: &[bool]) -> Vec<
     let beyond = |row: usize| rows[row].ack > reading.known[row][side].highest.or(Some(1));
     let lacking = lacking(rows, reading, side, beyond, |row| clear[row]);
     out.iter_mut().zip(lacking).for_each(|(doubtful, lacking)| *doubtful |= lacking);
-    gone(rows, reading, side, &mut out);
     out
 }
 
-/// Marks the rows at which there may have been no socket any more: up to an RST that answers a segment as if there were
-/// none, from after the end's last other frame on. What ended the socket may not be in the capture.
-fn gone(rows: &[Row], reading: &Reading, side: Side, doubtful: &mut [bool]) {
+/// The rows at which there may have been no socket any more: up to an RST that answers a segment as if there were none,
+/// from after the end's last other frame on. What ended the socket, a timer perhaps, may not be in the capture.
+fn gone(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
+    let mut out = vec![false; rows.len()];
     let mut since = None;
     for &row in &reading.own[side] {
         let flags = rows[row].segment.flags;
         let reply = rows[row].reset.is_some_and(|reset| reset.form == ResetForm::Reply);
         if let Some(since) = since.filter(|_| reply) {
-            doubtful[since..row].fill(true);
+            out[since..row].fill(true);
         }
         // an end in SYN_SENT answers a wrong ACK so, and stays
         let opening = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
         since = if opening { None } else { Some(row + 1) };
     }
+    out
 }
 
 /// The rows at which the end may have been sent a FIN that is not in the capture.
@@ -304,16 +324,18 @@ fn accepts(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happening) ->
     }
 }
 
-/// SYN_SENT answers an ACK that does not fit by an RST, and stays (RFC 9293 §3.10.7.3).
+/// SYN_SENT and SYN_RECEIVED answer an ACK that does not fit by an RST, and stay (RFC 9293 §3.10.7.3 and §3.10.7.4).
 fn answers_wrong_ack(rows: &[Row], machine: &Machine, rst: usize) -> bool {
     let Some(reset) = rows[rst].reset else { return false };
     let answered = reset.answers.and_then(|n| place(rows, n));
     let fits = |row: usize| {
         let syn = machine.syn.map(|syn| &rows[syn]);
         let covers = syn.zip(rows[row].ack).is_some_and(|(syn, ack)| syn.seq < ack && ack <= syn.end());
-        rows[row].segment.flags.has(Flags::SYN) && covers
+        covers && (machine.state == State::SynReceived || rows[row].segment.flags.has(Flags::SYN))
     };
-    machine.state == State::SynSent && reset.form == ResetForm::Reply && answered.is_some_and(|row| !fits(row))
+    matches!(machine.state, State::SynSent | State::SynReceived)
+        && reset.form == ResetForm::Reply
+        && answered.is_some_and(|row| !fits(row))
 }
 
 /// Is the RST acceptable (RFC 9293 §3.10.7.4, RFC 5961 §3.2, and `tcp_reset_check()` of Linux)?
@@ -333,10 +355,6 @@ fn accepts_reset(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happeni
     let expected = [reading.known[h.row][h.side].acked, sent.reach, sent.highest];
     if expected.iter().all(Option::is_none) {
         return true;
-    }
-    if state == State::SynReceived {
-        // a request is dropped by any RST in its window (`tcp_check_req()`)
-        return (1..1 << 16).contains(&rst.seq);
     }
     let one_below = matches!(state, State::CloseWait | State::LastAck | State::Closing);
     expected.iter().flatten().any(|next| rst.seq == *next || one_below && rst.seq + 1 == *next)

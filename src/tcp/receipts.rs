@@ -9,10 +9,10 @@ use super::timeline::place;
 use super::{Event, Fate, Receipt, ResetForm, Row};
 use crate::capture::Nanos;
 use crate::flow::{Flow, Pair, Side};
-use crate::wire::Flags;
+use crate::wire::{Flags, Options};
 
 /// Linux sends nothing again sooner than this (`TCP_RTO_MIN`).
-const LEAST_RTO: Nanos = 200_000_000;
+pub(super) const LEAST_RTO: Nanos = 200_000_000;
 
 /// Something that may move one end's state machine.
 #[derive(Debug, Clone, Copy)]
@@ -178,6 +178,11 @@ impl End<'_> {
         self.reading.lost[row] || self.reading.answered.contains(&self.rows[row].number())
     }
 
+    /// Was that row sent again by the sender's timer, and not repeated on the way or by the capture?
+    fn sent_again(&self, row: usize, first: usize) -> bool {
+        self.rows[row].segment.time - self.rows[first].segment.time >= LEAST_RTO
+    }
+
     fn sent(&self, on: Event, row: usize) -> Happening {
         let order = Order::Sending;
         Happening { side: self.side, on, row, order, cause: row, certain: Some(row), proof: None, assumed: false }
@@ -300,19 +305,22 @@ impl End<'_> {
 
     /// The acknowledgement of this end's SYN-ACK.
     fn last_ack(&self, synack: usize, out: &mut Vec<Happening>) {
-        // Fast Open (RFC 7413): data may flow before the last ACK, so only an acknowledgement of more proves it
+        // a request in SYN_RECEIVED answers a keep-alive probe by a bare ACK; with Fast Open (RFC 7413) it even sends data
         let covered = self.rows[synack].ack.unwrap_or(1);
-        let proves = |r: usize| self.is_live(r) && (covered <= 1 || self.ack_covers(r, covered + 1));
+        let opened = |r: &Row| r.segment.flags.has(Flags::SYN) && r.segment.options.has(Options::FAST_OPEN);
+        let fast = covered > 1 || self.rows[..=synack].iter().any(opened);
+        let speaks = |r: usize| !fast && self.rows[r].segment.span() > 0;
+        let proves = |r: usize| self.is_live(r) && (speaks(r) || self.ack_covers(r, covered + 1));
         let acks: Vec<usize> = self
             .reading
             .later(self.side.other(), synack)
             .take_while(|r| *r < self.gone)
             .filter(|r| (self.is_live(*r) || self.is_synack(*r)) && self.ack_covers(*r, 1) && !self.refused(*r))
             .collect();
-        let at = self.arrival(&acks, proves, |r| self.is_synack(r));
+        let at = self.arrival(&acks, proves, |r| self.is_synack(r) && self.sent_again(r, synack));
         // who repeats its SYN-ACK again and again does not take the ACKs (a full accept queue, a filter on the way)
         let first = acks.first().copied().unwrap_or(usize::MAX);
-        let repeats = self.own().filter(|r| *r > first && self.is_synack(*r)).count();
+        let repeats = self.own().filter(|r| *r > first && self.is_synack(*r) && self.sent_again(*r, synack)).count();
         let at = at.filter(|at| at.proof.is_some() || repeats < 2);
         let at = at.or_else(|| self.own().find(|r| *r > synack && proves(*r) && acks.is_empty()).map(Self::shown_by));
         out.extend(at.map(|at| self.received(Event::ReceivedAckOfSyn, Order::Ack, at)));
@@ -343,7 +351,7 @@ impl End<'_> {
                 .take_while(|r| *r <= self.gone)
                 .filter(|r| self.is_live(*r) && self.ack_covers(*r, end) && !self.reading.lost[*r])
                 .collect();
-            let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end;
+            let again = |r: usize| self.is_fin(r) && self.rows[r].end() == end && self.sent_again(r, fin);
             // no frame acknowledges an acknowledgement; but one may acknowledge bytes that came with nothing else
             let without = |r: &usize| !self.ack_covers(*r, end) && self.rows[*r].segment.span() > 0;
             let elsewhere = self.peers().filter(without).map(|r| self.rows[r].end()).max().unwrap_or(i64::MIN);
