@@ -2,7 +2,7 @@
 
 use super::load::{Place, from_high};
 use crate::capture::Nanos;
-use crate::wire::{Flags, Segment, Seq};
+use crate::wire::{Flags, Options, Segment, Seq};
 
 /// How far apart copies with the same IP identification may lie.
 const SAME_ID: Nanos = 500_000;
@@ -16,6 +16,10 @@ const NO_ID: Nanos = 100_000;
 /// How far apart copies may lie that came the same way without an IP identification, as from a mirror port: no more than
 /// the resolution of most captures.
 const MIRRORED: Nanos = 1_000;
+
+/// How far apart copies of a SYN may lie, and of what has the same IP identification and the same time stamp: a sender's timer
+/// takes longer, and its clock goes on.
+const SAME_TIME: Nanos = 100_000_000;
 
 /// How many packets back a copy is looked for.
 const WINDOW: usize = 16;
@@ -71,7 +75,10 @@ fn is_copy(first: &Segment, second: &Segment, new_way: bool) -> bool {
         && first.ip_id == second.ip_id
         && first.tsval == second.tsval
         && first.options == second.options;
+    let stamped = first.options.has(Options::TIMESTAMPS) && first.span() > 0;
     let most = match (first.ip_id != 0, new_way) {
+        _ if first.flags.has(Flags::SYN) => SAME_TIME,
+        (true, _) if stamped => SAME_TIME,
         (true, _) if second.ttl < first.ttl => ROUTED,
         (true, _) => SAME_ID,
         (false, true) => NO_ID,

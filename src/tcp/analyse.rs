@@ -5,7 +5,7 @@ use super::reading::Reading;
 use super::timeline::place;
 use super::{
     Mark, Reset, ResetCause, ResetForm, Row, State, StateChange, Timeline, ending, marking, moves, orphan, receipts,
-    reset,
+    reset, taken,
 };
 use crate::capture::Nanos;
 use crate::flow::{Conversation, Pair, Side};
@@ -19,8 +19,8 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
     let Numbered { mut rows, base, scale } = number(&conversation);
     reset::classify(&mut rows);
     let reading = Reading::new(&rows, &conversation);
-    receipts::receipts(&mut rows, &reading);
-    let happenings = receipts::happenings(&rows, &reading, &conversation.flow);
+    taken::receipts(&mut rows, &reading);
+    let happenings = receipts::happenings(&rows, &reading, &conversation);
     let mut changes = moves::run(&mut rows, &reading, &happenings);
     if conversation.flow.is_one_socket() {
         mirror(&mut rows, &mut changes);

@@ -16,6 +16,7 @@ mod reading;
 mod receipts;
 mod reset;
 mod state;
+mod taken;
 mod timeline;
 mod vantage;
 

@@ -14,12 +14,10 @@ struct Machine {
     assumed: bool,
     /// Rows from which on the moves so far are certain; `None`: never.
     pending: Vec<Option<usize>>,
-    /// It may have been sent what is not in the capture.
+    /// It may have been sent what is not in the capture, or be gone.
     blind: bool,
     /// It may have sent a FIN that is not in the capture.
     doubt: bool,
-    /// It may be gone.
-    gone: bool,
     /// The last rows at which its SYN, its SYN-ACK and its FIN were certainly not acknowledged yet.
     waits: Waits,
     /// The row of its last SYN.
@@ -33,11 +31,7 @@ impl Machine {
         } else if self.state == State::Closing || self.waits.over(self.state, row) {
             // the peer's FIN and its ACK of ours may have overtaken each other
             Certainty::Inferred
-        } else if !self.blind
-            && !self.doubt
-            && !self.gone
-            && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row))
-        {
+        } else if !self.blind && !self.doubt && self.pending.iter().all(|certain| certain.is_some_and(|c| c <= row)) {
             Certainty::Proven
         } else {
             Certainty::Inferred
@@ -60,7 +54,8 @@ impl Waits {
             let own = || reading.own[side].iter().copied().filter(|r| rows[*r].segment.flags.has(flags));
             let time = |row: usize| rows[row].segment.time;
             let first = own().next().unwrap_or(0);
-            let last = own().rfind(|r| *r == first || time(*r) - time(first) >= LEAST_RTO).unwrap_or(0);
+            let anew = |r: usize| rows[r].seq != rows[first].seq || time(r) - time(first) >= LEAST_RTO;
+            let last = own().rfind(|r| *r == first || anew(*r)).unwrap_or(0);
             // what the capture has twice was sent once, and the end was the same at both
             (last + 1..rows.len()).take_while(|r| rows[*r].segment.flags.has(Flags::DUPLICATE)).last().unwrap_or(last)
         };
@@ -114,8 +109,7 @@ fn initial(rows: &[Row], side: Side) -> (State, bool) {
 fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happening], changes: &mut Vec<StateChange>) {
     let (state, assumed) = initial(rows, side);
     let waits = Waits::new(rows, reading, side);
-    let mut machine =
-        Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, gone: false, waits, syn: None };
+    let mut machine = Machine { state, assumed, pending: Vec::new(), blind: false, doubt: false, waits, syn: None };
     let mut next = happenings.iter().peekable();
     let blind = blind(rows, reading, side);
     let clear = clear(rows, reading, side);
@@ -124,12 +118,11 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     let established = established(rows, reading, side, &clear);
     for row in 0..rows.len() {
         // nothing that is sent to a closed end moves it
-        machine.blind = blind[row] && machine.state != State::Closed;
+        machine.blind = (blind[row] || gone[row]) && machine.state != State::Closed;
         if reading.counts[row] && rows[row].from == side && rows[row].segment.flags.has(Flags::SYN) {
             machine.syn = Some(row);
         }
         machine.doubt = doubtful[row];
-        machine.gone = gone[row] && machine.state != State::Closed;
         // an end that speaks is there: what was assumed of it is at least plausible
         if machine.assumed && reading.counts[row] && rows[row].from == side && machine.state == State::Established {
             machine.assumed = false;
@@ -352,7 +345,10 @@ fn accepts_reset(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happeni
     }
     // what its sender had sent before it (an RST itself counts for no bytes), or less, if some of that was lost
     let sent = reading.known[h.cause][rst.from];
-    let expected = [reading.known[h.row][h.side].acked, sent.reach, sent.highest];
+    // beyond a hole the receiver answers by a challenge ACK for what it lacks, unless it told of the rest by SACK
+    let next = reading.later(h.side, h.cause).next();
+    let challenged = sent.reach < sent.highest && next.is_some_and(|r| rows[r].ack < sent.highest);
+    let expected = [reading.known[h.row][h.side].acked, sent.reach, sent.highest.filter(|_| !challenged)];
     if expected.iter().all(Option::is_none) {
         return true;
     }

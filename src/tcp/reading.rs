@@ -7,7 +7,7 @@ use super::both_ends::{self, Passage};
 use super::identification::{self, Step};
 use super::numbers::mss;
 use super::reach::Reach;
-use super::{Row, Vantage, vantage};
+use super::{ResetForm, Row, Vantage, vantage};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Conversation, Pair, Side};
 use crate::wire::Flags;
@@ -74,10 +74,10 @@ impl Reading {
         for (injected, passage) in injected.iter_mut().zip(&passages) {
             *injected |= *passage == Passage::Forged;
         }
-        let counts: Vec<bool> = rows
-            .iter()
-            .zip(&injected)
-            .map(|(r, injected)| !injected && !r.segment.is_icmp() && !r.segment.flags.has(Flags::DUPLICATE))
+        let answered: HashSet<FrameNo> = rows.iter().filter_map(|r| r.reset?.answers).collect();
+        let wrong = wrong_acks(rows, &injected, &answered);
+        let counts: Vec<bool> = (0..rows.len())
+            .map(|i| !injected[i] && !wrong[i] && !rows[i].segment.flags.any(Flags::ICMP | Flags::DUPLICATE))
             .collect();
         let steps = identification::steps(rows, mss(conversation));
         let mut own: Pair<Vec<usize>> = Pair::default();
@@ -99,7 +99,7 @@ impl Reading {
             vouched: steps.iter().map(|step| *step == Step::Next).collect(),
             unseen: unseen(rows, &counts, &steps),
             lost: passages.iter().map(|passage| *passage == Passage::Lost).collect(),
-            answered: rows.iter().filter_map(|r| r.reset?.answers).collect(),
+            answered,
             counts,
             injected,
             vantage: if near.is_some() { Vantage::Both } else { vantage::vantage(rows, &own, &conversation.flow) },
@@ -171,12 +171,33 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
         let first = rows.iter().find(speaks).map(|r| r.segment.seq);
         for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r)) {
             let flags = r.segment.flags;
-            let alien = closing(r) && heard >= 1 && ttls[usize::from(r.segment.ttl)] == 0;
+            let alien = closing(r) && heard >= 1 && ttls[usize::from(r.segment.ttl)] == 0 && !without_socket(r, &ttls);
             let new_syn = flags.has(Flags::SYN) && !flags.has(Flags::ACK) && first != Some(r.segment.seq);
-            out[i] = alien || (flags.has(Flags::RST) || new_syn) && goes_on(rows, i, crossing);
+            out[i] = alien
+                || (flags.has(Flags::RST) || new_syn) && goes_on(rows, i, crossing)
+                || flags.has(Flags::FIN) && is_data(rows, i);
         }
     }
     out
+}
+
+/// Is it a kernel's answer to a segment that no socket takes? Those have no identification and begin with the host's own
+/// hop count, whatever the program had set for its socket; they come from as far away as the others (`ttls`: how many
+/// frames have each hop count).
+fn without_socket(r: &Row, ttls: &[u32; 256]) -> bool {
+    let answers = r.reset.is_some_and(|reset| reset.form == ResetForm::Reply && reset.answers.is_some());
+    let hops = |ttl: usize| [64, 128, 255].iter().find(|first| **first >= ttl).map_or(0, |first| first - ttl);
+    let away = hops(r.segment.ttl.into());
+    answers && r.segment.ip_id == 0 && (0..256).filter(|ttl| ttls[*ttl] > 0).all(|ttl| hops(ttl) == away)
+}
+
+/// Does the sender of the FIN at `row` send a byte under the FIN's own number?
+fn is_data(rows: &[Row], row: usize) -> bool {
+    let (from, number) = (rows[row].from, rows[row].end() - 1);
+    let nearby = row.saturating_sub(NEARBY)..(row + NEARBY).min(rows.len());
+    let bytes = |r: &Row| r.seq..r.seq + i64::from(r.segment.len);
+    let data = |r: &Row| r.from == from && !r.segment.flags.any(Flags::SYN | Flags::RST | Flags::ICMP);
+    rows[nearby].iter().any(|r| data(r) && bytes(r).contains(&number))
 }
 
 /// How many rows before and after are looked at for signs of life.
@@ -191,6 +212,26 @@ fn goes_on(rows: &[Row], row: usize, crossing: Nanos) -> bool {
     rows[row + 1..].iter().take(NEARBY).any(|later| {
         live(later) && later.segment.time - r.segment.time > crossing && (later.seq - before.seq).abs() < 1 << 24
     })
+}
+
+/// Acknowledgements of what was never sent, refused by an RST, and lower ones after them: they tell nothing of their sender.
+fn wrong_acks(rows: &[Row], injected: &[bool], answered: &HashSet<FrameNo>) -> Vec<bool> {
+    let mut out = vec![false; rows.len()];
+    let speaks = |i: &usize| !injected[*i] && !rows[*i].segment.flags.any(Flags::RST | Flags::ICMP);
+    let mut sent: Pair<Option<i64>> = Pair::default();
+    for i in (0..rows.len()).filter(speaks) {
+        let sent = &mut sent[rows[i].from];
+        *sent = Some(rows[i].end()).max(*sent);
+    }
+    let mut least: Pair<Option<i64>> = Pair::default();
+    for i in (0..rows.len()).rev().filter(speaks) {
+        let Some(ack) = rows[i].ack else { continue };
+        let least = &mut least[rows[i].from];
+        let lower = least.is_some_and(|least| least < ack);
+        out[i] = lower && rows[i].ack > sent[rows[i].from.other()] && answered.contains(&rows[i].number());
+        *least = Some(least.map_or(ack, |least| least.min(ack)));
+    }
+    out
 }
 
 /// Did an end send again what it had sent, or leave out some, or does one acknowledge what is not in the capture?

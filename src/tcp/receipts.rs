@@ -4,15 +4,20 @@
 //! number covers the frame) or contradict it (it does not, so the frame was still under way, or lost). A control takes
 //! effect at the earliest row that those frames allow.
 
+use std::collections::BTreeMap;
+
 use super::reading::Reading;
 use super::timeline::place;
-use super::{Event, Fate, Receipt, ResetForm, Row};
-use crate::capture::Nanos;
-use crate::flow::{Flow, Pair, Side};
-use crate::wire::{Flags, Options};
+use super::{Event, ResetForm, Row};
+use crate::capture::{FrameNo, Nanos};
+use crate::flow::{Conversation, Side};
+use crate::wire::{Flags, Options, Rare};
 
 /// Linux sends nothing again sooner than this (`TCP_RTO_MIN`).
 pub(super) const LEAST_RTO: Nanos = 200_000_000;
+
+/// Acknowledgement numbers further than this beyond a FIN are of another connection.
+const NEAR: i64 = 1 << 16;
 
 /// Something that may move one end's state machine.
 #[derive(Debug, Clone, Copy)]
@@ -45,55 +50,15 @@ pub(super) enum Order {
 }
 
 /// All happenings of a connection, in no particular order.
-pub(super) fn happenings(rows: &[Row], reading: &Reading, flow: &Flow) -> Vec<Happening> {
+pub(super) fn happenings(rows: &[Row], reading: &Reading, conversation: &Conversation) -> Vec<Happening> {
     let mut out = Vec::new();
-    let one_socket = flow.is_one_socket();
+    let (one_socket, rare) = (conversation.flow.is_one_socket(), &conversation.rare);
     for side in Side::BOTH.into_iter().filter(|side| !one_socket || *side == Side::Client) {
-        let end = End { rows, reading, side, gone: gone(rows, reading, side), one_socket };
+        let end = End { rows, reading, side, gone: gone(rows, reading, side), one_socket, rare };
         end.syn(&mut out);
         end.handshake(&mut out);
         end.fin(&mut out);
         end.resets_and_errors(&mut out);
-    }
-    out
-}
-
-/// Whether each segment that takes up sequence numbers reached the other end. Linear but for a search by bisection.
-pub(super) fn receipts(rows: &mut [Row], reading: &Reading) {
-    let acks = Pair { client: acks(rows, reading, Side::Client), server: acks(rows, reading, Side::Server) };
-    for i in 0..rows.len() {
-        if !reading.counts[i] || rows[i].segment.span() == 0 || rows[i].segment.flags.has(Flags::RST) {
-            continue;
-        }
-        if reading.lost[i] {
-            rows[i].receipt = Receipt { fate: Fate::No, row: None, proof: None };
-            continue;
-        }
-        let acks = &acks[rows[i].from.other()];
-        let end = rows[i].end();
-        // the highest acknowledgement so far never falls, so both conditions hold from some place on
-        let first = acks.partition_point(|(row, ack)| *row <= i || *ack < end);
-        let proof = acks.get(first).map(|(row, _)| rows[*row].number());
-        let denied = acks.last().is_some_and(|(row, ack)| {
-            *ack < end && *row > i && rows[*row].segment.time - rows[i].segment.time > reading.crossing
-        });
-        rows[i].receipt = match proof {
-            Some(_) => Receipt { fate: Fate::Proven, row: Some(i as u32), proof },
-            None if denied => Receipt { fate: Fate::No, row: None, proof: None },
-            None => Receipt { fate: Fate::Likely, row: Some(i as u32), proof: None },
-        };
-    }
-}
-
-/// The acknowledging rows of an end, each with the highest acknowledgement number so far.
-fn acks(rows: &[Row], reading: &Reading, side: Side) -> Vec<(usize, i64)> {
-    let mut highest = i64::MIN;
-    let mut out = Vec::new();
-    for &row in &reading.own[side] {
-        if let Some(ack) = rows[row].ack {
-            highest = highest.max(ack);
-            out.push((row, highest));
-        }
     }
     out
 }
@@ -136,6 +101,8 @@ struct End<'a> {
     gone: usize,
     /// Is it connected to itself?
     one_socket: bool,
+    /// What only few rows have.
+    rare: &'a BTreeMap<FrameNo, Rare>,
 }
 
 impl End<'_> {
@@ -419,7 +386,14 @@ impl End<'_> {
             carriers.extend(copies.iter().map(|c| *c.max(&filled)));
             carriers.dedup();
         }
-        let proves = |r: usize| self.ack_covers(r, end);
+        // who took a FIN takes nothing after it; and where a byte has the FIN's number, one of the two is not the sender's
+        let beyond = |r: usize| self.rows[r].ack.is_some_and(|ack| (end + 1..end + NEAR).contains(&ack));
+        let bytes = |r: usize| self.rows[r].seq..self.rows[r].seq + i64::from(self.rows[r].segment.len);
+        let byte = self.reading.own[peer].iter().copied().find(|r| bytes(*r).contains(&(end - 1)));
+        if byte.is_some_and(|byte| byte < fin) || self.own().any(|r| beyond(r) && !self.refused(r)) {
+            return None;
+        }
+        let proves = |r: usize| self.ack_covers(r, end) && byte.is_none_or(|byte| r < byte);
         let denies = |r: usize| self.rows[r].ack.is_some_and(|ack| ack < end);
         let mut at = self.arrival(&carriers, proves, denies);
         if let Some(Arrival { certain: Some(certain), proof: Some(proof), .. }) = &mut at {
@@ -428,6 +402,19 @@ impl End<'_> {
             *certain = self.peers().take_while(|r| r < proof).filter(below).last().unwrap_or(0).max(*certain);
         }
         at.or_else(|| self.own().find(|r| *r > fin && proves(*r) && carriers.is_empty()).map(Self::shown_by))
+    }
+
+    /// Does the ICMP error end this end's attempt to connect? Not one that Linux takes for a hint (`tcp_v4_err()`), that
+    /// quotes another segment, or after which the end goes on.
+    fn ends_connect(&self, row: usize) -> bool {
+        let r = &self.rows[row];
+        let hint = self.rare.get(&r.number()).and_then(|rare| rare.icmp.as_ref()).is_none_or(|icmp| {
+            let codes = if icmp.v6 { [(2, None), (2, None)] } else { [(3, Some(4)), (4, None)] };
+            codes.iter().any(|(kind, code)| icmp.kind == *kind && code.is_none_or(|code| icmp.code == code))
+        });
+        let quoted = (0..=self.reading.known[row][self.side].highest.unwrap_or(1)).contains(&r.seq);
+        let goes_on = |own: usize| !self.flags(own).has(Flags::RST) && self.rows[own].seq < NEAR;
+        !hint && quoted && !self.reading.later(self.side, row).take(1000).any(goes_on)
     }
 
     /// RSTs that this end sent or was sent, and ICMP errors about its SYN.
@@ -445,6 +432,9 @@ impl End<'_> {
         for (i, r) in self.rows.iter().enumerate().filter(|(i, _)| self.hears(*i)) {
             let flags = r.segment.flags;
             if flags.has(Flags::ICMP) {
+                if !self.ends_connect(i) {
+                    continue;
+                }
                 let order = Order::Rst;
                 let (side, on) = (self.side, Event::ReceivedIcmp);
                 let (certain, proof) = (None, None);

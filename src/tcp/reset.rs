@@ -220,7 +220,9 @@ fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>, del
         let nearest = bytes.len().saturating_sub(1 + run);
         return Some(bytes[if at_sender { nearest.max(first) } else { first }]);
     }
-    bare.filter(young).or(bytes.last().copied()).or(bare)
+    // bytes that were acknowledged, by an acknowledgement that was lost
+    let again = (start..rst).rev().filter(fits).find(|i| rows[*i].segment.span() > 0 && young(i));
+    bare.filter(young).or(bytes.last().copied()).or(again).or(bare)
 }
 
 #[cfg(test)]
