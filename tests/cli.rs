@@ -87,6 +87,29 @@ fn check_prints_a_block_as_a_compiler_does() {
 }
 
 #[test]
+fn findings_of_one_kind_are_one_block() {
+    let heads = |args: &[&str]| {
+        let (_, out, errors) = run(args);
+        assert_eq!(errors, "");
+        let is_head = |l: &&str| ["problem[", "warning[", "note["].iter().any(|s| l.starts_with(s));
+        (out.lines().filter(is_head).map(|l| l.split(':').next().unwrap().to_owned()).collect::<Vec<_>>(), out)
+    };
+    let flood = "sample-captures/syn-flood.pcapng";
+    let (kinds, out) = heads(&["check", flood]);
+    assert_eq!(kinds, ["problem[syn-flood-or-backlog]"]);
+    assert!(out.contains("= also: on 59 more connections: 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …."), "{out}");
+    assert!(out.ends_with("\n60 problems on 60 of 60 connections, of 1 kind\n"), "{out}");
+    assert_eq!(heads(&["check", flood, "--all"]).0.len(), 60);
+    // the worst of a kind is its example, and a note that stands first in the capture hides no problem
+    let (kinds, out) = heads(&["check", "sample-captures/reload.pcapng"]);
+    assert_eq!(kinds, ["problem[close-race-crossing]", "warning[drain-or-reload-close]"]);
+    assert!(out.contains("= also: on 4 more connections (4 notes): 1, 2, 3, 5."), "{out}");
+    // what one connection explains on another is not said again there
+    let (kinds, _) = heads(&["check", "sample-captures/fin-escapes-nat.pcapng"]);
+    assert!(kinds.contains(&"warning[rst-or-fin-escapes-nat]".to_owned()) && kinds.iter().all(|k| !k.contains("leak")));
+}
+
+#[test]
 fn broken_files_are_named_with_what_to_do() {
     let empty = scratch("empty.pcap", b"");
     let garbage = scratch("garbage.pcap", b"this is no capture, and was never one; it is text of some length");

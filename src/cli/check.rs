@@ -23,6 +23,9 @@ pub(super) struct Command {
     /// Exit with status 1 if there is a finding at least this bad
     #[arg(long, value_name = "SEVERITY", default_value = "problem")]
     fail_on: FailOn,
+    /// Print each finding, connection by connection, not one example of each kind (text alone; JSON always has all)
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -63,7 +66,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode> {
     let report = reading.report(common.shape.look());
     let mut out = BufWriter::new(io::stdout().lock());
     let written = match command.format {
-        Format::Text => findings::write(&report, &mut out),
+        Format::Text => findings::write(&report, command.all, &mut out),
         Format::Json => json::write_document(&report, Parts::Findings, &mut out),
         Format::Jsonl => json::write_lines(&report, Parts::Findings, &mut out),
     };

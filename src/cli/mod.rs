@@ -50,7 +50,7 @@ enum ThemeName {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print what went wrong, one block for each finding with the frames that show it
+    /// Print what went wrong, one block for each kind of finding with the frames that show the best example
     ///
     /// Exit status: 0 nothing at or above --fail-on; 1 something is; 2 the command could not do its work.
     Check(check::Command),

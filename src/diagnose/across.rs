@@ -34,7 +34,7 @@ pub fn complete(summaries: &mut [Summary]) {
 const EXPLAINS: &[(&str, &[&str])] = &[
     ("paws-syn-drop", &["syn-no-answer"]),
     ("conntrack-full", &["syn-no-answer"]),
-    ("rst-or-fin-escapes-nat", &["reset-unexplained", "fin-wait-1-stuck", "fin-retransmitted"]),
+    ("rst-or-fin-escapes-nat", &["reset-unexplained", "fin-wait-1-stuck", "fin-retransmitted", "close-wait-leak"]),
     ("synack-from-wrong-address", &["syn-no-answer"]),
     ("syn-rejected-by-middlebox", &["syn-refused"]),
     ("process-died", &["close-with-unread-data", "linger-zero-abort"]),
@@ -42,18 +42,26 @@ const EXPLAINS: &[(&str, &[&str])] = &[
     ("syn-flood-or-backlog", &["syn-no-answer", "synack-not-accepted", "probe-half-open"]),
 ];
 
-/// One cause, one finding: what all connections together explain is not said again of each.
+/// The kinds of single connections that a kind explains.
+fn explained(kind: &str) -> &'static [&'static str] {
+    EXPLAINS.iter().find(|(k, _)| *k == kind).map_or(&[], |(_, kinds)| kinds)
+}
+
+/// One cause, one finding: what connections explain together is not said again of each.
 fn said_better(summaries: &mut [Summary]) {
+    // what is explained on another connection than the finding's own
+    let mut elsewhere: HashMap<u32, Vec<&str>> = HashMap::new();
+    for f in summaries.iter().flat_map(|s| &s.findings) {
+        if let Some(id) = f.elsewhere {
+            elsewhere.entry(id).or_default().extend(explained(f.rule.id));
+        }
+    }
     for s in summaries {
-        let explained = |f: &super::Finding| {
-            let better = |(kind, kinds): &&(&str, &[&str])| {
-                kinds.contains(&f.rule.id) && s.findings.iter().any(|o| o.rule.id == *kind)
-            };
-            EXPLAINS.iter().any(|e| better(&e))
-        };
-        let keep: Vec<bool> = s.findings.iter().map(|f| !explained(f)).collect();
-        let mut keep = keep.into_iter();
-        s.findings.retain(|_| keep.next().unwrap_or(true));
+        let mut kinds: Vec<&str> = s.findings.iter().flat_map(|f| explained(f.rule.id)).copied().collect();
+        kinds.extend(elsewhere.remove(&s.id).unwrap_or_default());
+        if !kinds.is_empty() {
+            s.findings.retain(|f| !kinds.contains(&f.rule.id));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod challenge;
 mod checklist;
 mod facts;
 mod forged;
+mod groups;
 mod handshake;
 mod late;
 mod rules;
@@ -18,6 +19,7 @@ mod timeouts;
 mod unanswered;
 
 pub use facts::Facts;
+pub use groups::{Group, groups};
 pub use rules::RULES;
 pub use run::{details, judge, run};
 pub use servers::{Server, Timer, Zone, servers};
@@ -129,6 +131,8 @@ pub struct Finding {
     pub severity: Severity,
     /// The connection's id.
     pub connection: u32,
+    /// Another connection on which the same incident shows: what it explains there is not said again.
+    pub elsewhere: Option<u32>,
     /// The end that is at fault, or that suffers, if it is one of them.
     pub side: Option<Side>,
     /// One sentence for this very case, with its figures.
@@ -258,6 +262,7 @@ impl Finding {
             or: Vec::new(),
             severity: rule.severity,
             connection,
+            elsewhere: None,
             side: None,
             says,
             evidence,

@@ -8,45 +8,98 @@ use super::Report;
 use super::paint::{Paint, Style};
 use super::wrap::{WIDTH, wrap};
 use crate::capture::FrameNo;
-use crate::diagnose::{Finding, Line, Severity};
+use crate::diagnose::{Finding, Group, Line, Severity, Summary, groups};
 use crate::story::units::{count, seconds};
 use crate::story::{Story, label, tell, words};
 use crate::tcp::Certainty;
 
-/// Writes a block for each finding of the report's connections, then a line that counts them.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+/// The most connections that are named after a kind's example.
+const NAMED: usize = 10;
+
+/// Writes one block for each kind of finding, the worst kind first: its best proven example, and the other connections
+/// that have it; then a line that counts all findings. With `all`, every finding has its block, connection by connection.
+pub fn write(report: &Report, all: bool, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(report.look);
-    let mut counts = [0_usize; 3];
-    let mut connections = 0;
-    for id in report.ids {
-        let place = report.summaries.binary_search_by_key(id, |s| s.id);
-        if place.is_ok_and(|i| report.summaries[i].findings.is_empty()) {
-            continue;
+    let groups = groups(chosen(report));
+    if all {
+        for summary in chosen(report).filter(|s| !s.findings.is_empty()) {
+            let Some(story) = tell(report.trace, report.summaries, summary.id) else { continue };
+            for finding in &story.findings {
+                block(report, &story, finding, None, paint, out)?;
+                writeln!(out)?;
+            }
         }
-        let Some(story) = tell(report.trace, report.summaries, *id) else { continue };
-        connections += usize::from(!story.findings.is_empty());
-        for finding in &story.findings {
-            counts[finding.severity as usize] += 1;
-            block(report, &story, finding, paint, out)?;
+    } else {
+        for group in &groups {
+            let Some(story) = tell(report.trace, report.summaries, group.example) else { continue };
+            // a story's findings have the worst first, so that the first of a kind is its example
+            let mut alike = story.findings.iter().filter(|f| std::ptr::eq(f.rule, group.rule));
+            let Some(example) = alike.next() else { continue };
+            let also = also(group, alike.count());
+            block(report, &story, example, also.as_deref(), paint, out)?;
             writeln!(out)?;
         }
     }
-    writeln!(out, "{}", paint.styled(Style::Strong, &summary(counts, connections, report.ids.len())))
+    let with = chosen(report).filter(|s| !s.findings.is_empty()).count();
+    writeln!(out, "{}", paint.styled(Style::Strong, &summary(&groups, with, report.ids.len())))
 }
 
-/// `1 problem, 2 notes on 2 of 14 connections`.
-fn summary(counts: [usize; 3], with: usize, all: usize) -> String {
-    let kinds = [Severity::Problem, Severity::Warning, Severity::Note];
-    let found: Vec<String> =
-        kinds.into_iter().filter(|s| counts[*s as usize] > 0).map(|s| count(counts[s as usize], s.name())).collect();
+/// The summaries of the report's connections.
+fn chosen<'a>(report: &Report<'a>) -> impl Iterator<Item = &'a Summary> {
+    let summaries = report.summaries;
+    report.ids.iter().filter_map(|id| summaries.binary_search_by_key(id, |s| s.id).ok()).map(|i| &summaries[i])
+}
+
+/// Where else a kind was found, besides its example; `here`: how many more times on the example's connection.
+fn also(group: &Group, here: usize) -> Option<String> {
+    let mut parts = Vec::new();
+    if here > 0 {
+        parts.push(format!("{here} more on this connection"));
+    }
+    let others = group.connections.len() - 1;
+    if others > 0 {
+        let more = if others == 1 { "connection" } else { "connections" };
+        let milder = milder(group).map_or_else(String::new, |words| format!(" ({words})"));
+        let mut ids: Vec<String> = group.others().take(NAMED).map(|id| id.to_string()).collect();
+        if others > NAMED {
+            ids.push("…".to_owned());
+        }
+        parts.push(format!("on {others} more {more}{milder}: {}", ids.join(", ")));
+    }
+    (!parts.is_empty()).then(|| format!("{}. `--all` prints each", parts.join("; ")))
+}
+
+/// How many of a kind's findings are milder than its example: `4 notes`.
+pub fn milder(group: &Group) -> Option<String> {
+    let kinds = [Severity::Warning, Severity::Note].into_iter().filter(|s| *s < group.severity);
+    let counts = kinds.map(|s| (s, group.counts[s as usize])).filter(|(_, n)| *n > 0);
+    let words: Vec<String> = counts.map(|(severity, n)| count(n, severity.name())).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// `1 problem, 2 notes on 2 of 14 connections`, and of how many kinds they are, where some are alike.
+fn summary(groups: &[Group], with: usize, all: usize) -> String {
+    let total = |s: Severity| groups.iter().map(|g| g.counts[s as usize]).sum::<usize>();
+    let severities = [Severity::Problem, Severity::Warning, Severity::Note];
+    let counts = severities.map(|s| (s, total(s)));
+    let found: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(s, n)| count(*n, s.name())).collect();
     if found.is_empty() {
         return format!("nothing found on {}", count(all, "connection"));
     }
-    format!("{} on {with} of {}", found.join(", "), count(all, "connection"))
+    let findings: usize = counts.iter().map(|(_, n)| n).sum();
+    let kinds = if findings > groups.len() { format!(", of {}", count(groups.len(), "kind")) } else { String::new() };
+    format!("{} on {with} of {}{kinds}", found.join(", "), count(all, "connection"))
 }
 
-/// Writes the block of one finding.
-pub fn block(report: &Report, story: &Story, finding: &Finding, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the block of one finding; `also` says where else there are findings of its kind.
+pub fn block(
+    report: &Report,
+    story: &Story,
+    finding: &Finding,
+    also: Option<&str>,
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let head = format!("{}[{}]", finding.severity.name(), finding.rule.id);
     let style = Style::of(finding.severity);
     writeln!(out, "{}: {}", paint.styled(style, &head), paint.styled(Style::Strong, &finding.says))?;
@@ -66,7 +119,8 @@ pub fn block(report: &Report, story: &Story, finding: &Finding, paint: Paint, ou
         writeln!(out, "{} {}{remark}", gutter(&number), paint.text(text))?;
     }
     writeln!(out, "{}", gutter(""))?;
-    for (kind, text) in notes(finding) {
+    let also = also.map(|text| ("also", text.to_owned()));
+    for (kind, text) in notes(finding).into_iter().chain(also) {
         let indent = margin + 1 + "= : ".len() + kind.len();
         let kind = paint.styled(Style::Strong, &format!("= {kind}:"));
         let text = wrap(&paint.text(&text), WIDTH.saturating_sub(indent)).join(&format!("\n{}", " ".repeat(indent)));

@@ -37,7 +37,7 @@ pub(super) fn connection(report: &Report, story: &Story, paint: Paint, out: &mut
     );
     writeln!(out, "{}\n", paint.text(&about))?;
     for finding in &story.findings {
-        findings::block(report, story, finding, paint, out)?;
+        findings::block(report, story, finding, None, paint, out)?;
         writeln!(out)?;
     }
     let initial = timeline.initial();

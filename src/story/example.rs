@@ -92,6 +92,7 @@ pub(crate) fn half_closed_reuse() -> Story {
         or: vec!["other-rule"],
         severity: Severity::Problem,
         connection: 1,
+        elsewhere: None,
         side: Some(Side::Server),
         says: "The client sent GET / on a connection that the server had closed.".into(),
         evidence: vec![8, 10, 11],

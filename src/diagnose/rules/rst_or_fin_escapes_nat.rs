@@ -58,6 +58,7 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
         );
         let mut f = Finding::on(&RULE, s.id, Certainty::Inferred, frames.clone(), says);
         f.side = Some(Side::Client);
+        f.elsewhere = Some(of.id);
         let says = format!("Server, port and sequence number are those of connection {}.", of.id);
         f.proof.push(Line { about: String::new(), says, frames });
         hits.findings.push(f);
