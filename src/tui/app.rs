@@ -3,13 +3,15 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseEvent};
 use ratatui::layout::Size;
 
+use super::choice::keep;
 use super::connections::List;
 use super::frame::Bytes;
 use super::keys::{self, Action, Place};
+use super::kinds::Kinds;
 use super::open::Open;
 use super::prompt::{Prompt, Purpose};
 use super::theme::Theme;
-use super::{connections, finding, frame, help, lanes};
+use super::{connections, finding, frame, help, kinds, lanes};
 use crate::capture::FrameNo;
 use crate::diagnose::Summary;
 use crate::flow::{LoadError, Progress, Trace};
@@ -97,6 +99,8 @@ pub struct App {
     pub data: Data,
     /// The list of connections.
     pub list: List,
+    /// The findings by kind.
+    pub kinds: Kinds,
     /// The open connection.
     pub open: Option<Open>,
     /// The open connection as known from the whole capture, while `open` is what was known at the chosen frame.
@@ -124,6 +128,7 @@ impl App {
             judged: None,
             data: Data::default(),
             list: List::default(),
+            kinds: Kinds::default(),
             open: None,
             whole: None,
             bytes: None,
@@ -218,6 +223,7 @@ impl App {
                     self.say("nothing was found on this connection");
                 }
             }
+            Action::Kinds => self.go(Place::Kinds),
             Action::Fold => self.in_lanes(Open::toggle_fold, "there is nothing to fold here"),
             Action::Hindsight => self.toggle_hindsight(),
             Action::Hex => {
@@ -259,7 +265,7 @@ impl App {
         self.message = Some(words.to_owned());
     }
 
-    fn go(&mut self, place: Place) {
+    pub(super) fn go(&mut self, place: Place) {
         self.spots.push(Spot { place, scroll: 0 });
     }
 
@@ -289,6 +295,7 @@ impl App {
                     self.say("there is no connection to open");
                 }
             }
+            Place::Kinds => self.open_kind(),
             Place::Lanes => {
                 let open = self.open.as_mut();
                 if let Some(row) = open.as_ref().and_then(|o| o.frame()) {
@@ -309,6 +316,7 @@ impl App {
     fn take(&mut self, data: Data) {
         self.data = data;
         self.list.fill(&self.data.summaries);
+        self.kinds = Kinds::of(&self.data.summaries);
         self.spots.retain(|s| s.place != Place::Loading);
         self.go(Place::Connections);
         let only = if let [only] = self.list.order[..] { Some(self.data.summaries[only].id) } else { None };
@@ -327,7 +335,7 @@ impl App {
     }
 
     /// Opens a connection's lanes at one of its findings. Is there such a connection?
-    fn show(&mut self, id: u32, finding: usize) -> bool {
+    pub(super) fn show(&mut self, id: u32, finding: usize) -> bool {
         let Some(story) = crate::story::tell(&self.data.trace, &self.data.summaries, id) else {
             return false;
         };
@@ -344,65 +352,8 @@ impl App {
         true
     }
 
-    fn next_finding(&mut self, forward: bool) {
-        let in_list = self.spot().place == Place::Connections;
-        if !in_list && self.open.as_mut().is_some_and(|o| o.next_finding(forward)) {
-            self.scroll_to(0);
-            return;
-        }
-        if !in_list && self.without_hindsight() {
-            self.say("no other finding is known at this frame");
-            return;
-        }
-        let findings = |i: &usize| self.data.summaries[*i].findings.len();
-        let from = self.list.selected;
-        let order = &self.list.order;
-        let mut others: Box<dyn Iterator<Item = usize>> =
-            if forward { Box::new(from + 1..order.len()) } else { Box::new((0..from.min(order.len())).rev()) };
-        let Some(place) = others.find(|&p| findings(&order[p]) > 0) else {
-            self.say(if forward { "this was the last finding" } else { "this was the first finding" });
-            return;
-        };
-        let (id, count) = (self.data.summaries[order[place]].id, findings(&order[place]));
-        self.list.selected = place;
-        if !in_list {
-            self.show(id, if forward { 0 } else { count - 1 });
-            self.scroll_to(0);
-        }
-    }
-
-    fn next_connection(&mut self, forward: bool) {
-        let place = if forward { self.list.selected + 1 } else { self.list.selected.wrapping_sub(1) };
-        if let Some(id) = self.list.order.get(place).map(|&i| self.data.summaries[i].id) {
-            self.list.selected = place;
-            self.show(id, 0);
-        } else {
-            self.say(if forward { "this is the last connection" } else { "this is the first connection" });
-        }
-    }
-
-    fn next_frame(&mut self, forward: bool) -> Effect {
-        let stepwise = self.without_hindsight() && !self.is_long();
-        let Some(open) = &mut self.open else { return Effect::None };
-        let before = open.row();
-        let moved = if stepwise {
-            self.know_by(if forward { 1 } else { -1 });
-            self.open.as_ref().is_some_and(|o| o.row() != before)
-        } else {
-            open.next_frame(forward)
-        };
-        if !moved {
-            self.say(if forward { "this is the last frame" } else { "this is the first frame" });
-            return Effect::None;
-        }
-        let row = self.open.as_ref().and_then(Open::frame);
-        self.scroll_to(0);
-        self.settle();
-        row.map_or(Effect::None, |r| self.read(r))
-    }
-
     /// Has the bytes of a row's frame read.
-    fn read(&mut self, row: usize) -> Effect {
+    pub(super) fn read(&mut self, row: usize) -> Effect {
         self.bytes = None;
         let number = self.open.as_ref().and_then(|o| o.story.timeline.rows.get(row)).map(Row::number);
         number.map_or(Effect::None, Effect::Read)
@@ -424,6 +375,7 @@ impl App {
     pub(super) fn travel(&mut self, lines: isize) {
         match self.spot().place {
             Place::Connections => self.choose(self.list.selected.saturating_add_signed(lines)),
+            Place::Kinds => self.choose(self.kinds.at.selected.saturating_add_signed(lines)),
             Place::Lanes if self.without_hindsight() => self.know_by(lines),
             Place::Lanes => {
                 let selected = self.open.as_ref().map_or(0, |o| o.selected);
@@ -437,13 +389,14 @@ impl App {
     pub(super) fn choose(&mut self, line: usize) {
         match (self.spot().place, &mut self.open) {
             (Place::Connections, _) => self.list.selected = line.min(self.list.order.len().saturating_sub(1)),
+            (Place::Kinds, _) => self.kinds.at.selected = line,
             (Place::Lanes, Some(open)) => open.select(line),
             _ => {}
         }
         self.settle();
     }
 
-    fn scroll_to(&mut self, line: usize) {
+    pub(super) fn scroll_to(&mut self, line: usize) {
         if let Some(spot) = self.spots.last_mut() {
             spot.scroll = line;
         }
@@ -453,6 +406,7 @@ impl App {
     fn page(&self) -> isize {
         let rows = match self.spot().place {
             Place::Connections => connections::rows(self),
+            Place::Kinds => kinds::rows(self),
             Place::Lanes => lanes::rows(self),
             _ => usize::from(self.size.height).saturating_sub(2),
         };
@@ -465,6 +419,7 @@ impl App {
         let rows = connections::rows(self);
         self.list.selected = self.list.selected.min(self.list.order.len().saturating_sub(1));
         self.list.top = keep(self.list.top, self.list.selected, self.list.order.len(), rows);
+        self.kinds.at.settle(self.kinds.groups.len(), kinds::rows(self));
         let rows = lanes::rows(self);
         if let Some(open) = &mut self.open {
             open.look();
@@ -478,34 +433,5 @@ impl App {
             _ => return,
         };
         self.scroll_to(spot.scroll.min(lines.saturating_sub(usize::from(self.size.height).saturating_sub(2))));
-    }
-}
-
-/// The first line to show, so that line `selected` of `lines` is among the `rows` that are shown, with some lines
-/// around it where there are any.
-fn keep(top: usize, selected: usize, lines: usize, rows: usize) -> usize {
-    let around = 2.min(rows.saturating_sub(1) / 2);
-    let most = selected.saturating_sub(around);
-    let least = (selected + around + 1).saturating_sub(rows);
-    top.clamp(least.min(most), most).min(lines.saturating_sub(rows))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::keep;
-
-    #[test]
-    fn the_chosen_line_stays_on_the_screen() {
-        for rows in 1..9 {
-            for lines in 1..20 {
-                for selected in 0..lines {
-                    for top in 0..25 {
-                        let top = keep(top, selected, lines, rows);
-                        assert!((top..top + rows).contains(&selected), "{rows} {lines} {selected} {top}");
-                        assert!(top == 0 || top + rows <= lines);
-                    }
-                }
-            }
-        }
     }
 }

@@ -9,6 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::app::App;
+use super::keys::{self, Action, Place};
 use super::text;
 use super::theme::{self, Glyph, Role, Theme};
 use super::{verdict, view};
@@ -260,6 +261,13 @@ fn below(app: &App, buffer: &mut Buffer, area: Rect) {
     let mut lines: Vec<Line<'static>> = Vec::new();
     if let Some(finding) = worst {
         lines.extend(verdict::wrapped(theme, Role::Text, &finding.says, width));
+        let alike = app.kinds.groups.iter().find(|g| std::ptr::eq(g.rule, finding.rule));
+        let others = alike.map_or(0, |g| g.connections.len().saturating_sub(1));
+        if others > 0 {
+            let key = keys::shown_key(Place::Connections, Action::Kinds);
+            let words = format!("The same on {}; {key} shows each kind once.", units::count(others, "more connection"));
+            lines.extend(verdict::wrapped(theme, Role::Text, &words, width));
+        }
     }
     if let Some(summary) = chosen {
         let request =

@@ -9,6 +9,7 @@ pub enum Place {
     Start,
     Loading,
     Connections,
+    Kinds,
     Lanes,
     Finding,
     Frame,
@@ -17,10 +18,11 @@ pub enum Place {
 }
 
 /// All places, with their names and what they show.
-pub const PLACES: [(Place, &str, &str); 8] = [
+pub const PLACES: [(Place, &str, &str); 9] = [
     (Place::Start, "start", "What to open, when no capture was named."),
     (Place::Loading, "loading", "How far reading the captures has come."),
     (Place::Connections, "connections", "All connections, the worst first."),
+    (Place::Kinds, "findings by kind", "Each kind of finding once, the worst first, and the connections that have it."),
     (Place::Lanes, "lanes", "One connection, frame by frame, with both ends' states beside each other."),
     (Place::Finding, "finding", "One finding: its evidence, what the application saw, what to do."),
     (Place::Frame, "frame", "One frame: its header, its options, its payload."),
@@ -50,6 +52,7 @@ pub enum Action {
     NextFrame,
     LastFrame,
     Finding,
+    Kinds,
     Fold,
     Hindsight,
     Hex,
@@ -136,21 +139,31 @@ const EVERYWHERE: &[Place] = &[
     Place::Start,
     Place::Loading,
     Place::Connections,
+    Place::Kinds,
     Place::Lanes,
     Place::Finding,
     Place::Frame,
     Place::Help,
     Place::Prompt,
 ];
-const READING: &[Place] =
-    &[Place::Start, Place::Loading, Place::Connections, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
-const INSIDE: &[Place] = &[Place::Connections, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
+const READING: &[Place] = &[
+    Place::Start,
+    Place::Loading,
+    Place::Connections,
+    Place::Kinds,
+    Place::Lanes,
+    Place::Finding,
+    Place::Frame,
+    Place::Help,
+];
+const INSIDE: &[Place] = &[Place::Connections, Place::Kinds, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
 const NO_HELP: &[Place] =
-    &[Place::Start, Place::Loading, Place::Connections, Place::Lanes, Place::Finding, Place::Frame];
-const MOVING: &[Place] = &[Place::Connections, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
+    &[Place::Start, Place::Loading, Place::Connections, Place::Kinds, Place::Lanes, Place::Finding, Place::Frame];
+const MOVING: &[Place] = &[Place::Connections, Place::Kinds, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
 const FOUND: &[Place] = &[Place::Connections, Place::Lanes, Place::Finding];
 const LANES: &[Place] = &[Place::Lanes];
 const CONNECTIONS: &[Place] = &[Place::Connections];
+const KINDS: &[Place] = &[Place::Kinds];
 const FRAME: &[Place] = &[Place::Frame];
 const START: &[Place] = &[Place::Start];
 const PROMPT: &[Place] = &[Place::Prompt];
@@ -184,6 +197,14 @@ pub const KEYMAP: &[Binding] = &[
         Action::Open,
         "lanes",
         "the connection's lanes",
+    ),
+    shown(CONNECTIONS, &[ch('f')], Action::Kinds, "kinds", "the findings by kind: each kind once, the worst first"),
+    shown(
+        KINDS,
+        &[on(KeyCode::Enter), ch('l'), on(KeyCode::Right)],
+        Action::Open,
+        "connections",
+        "only the connections that have a finding of this kind",
     ),
     shown(CONNECTIONS, &[ch('/')], Action::Filter, "filter", "show only the connections that an expression selects"),
     shown(LANES, &[ch('e')], Action::NextEvidence, "suspect", "the next suspect frame of the finding"),
@@ -233,7 +254,7 @@ pub const KEYMAP: &[Binding] = &[
         "back to where you came from; a filter is removed first",
     ),
     row(
-        &[Place::Lanes, Place::Finding, Place::Help],
+        &[Place::Kinds, Place::Lanes, Place::Finding, Place::Help],
         &[on(KeyCode::Left), ch('h')],
         Action::Back,
         "back to where you came from",

@@ -6,6 +6,7 @@
 
 mod app;
 mod aside;
+mod choice;
 mod connections;
 mod control;
 mod finding;
@@ -13,8 +14,10 @@ mod frame;
 mod help;
 mod hindsight;
 pub mod keys;
+mod kinds;
 mod lanes;
 mod mouse;
+mod next;
 mod open;
 mod overview;
 pub mod picture;

@@ -5,7 +5,7 @@ use ratatui::layout::Position;
 
 use super::app::{App, Effect};
 use super::keys::{Action, Place};
-use super::{connections, lanes};
+use super::{connections, kinds, lanes};
 
 /// Lines that a turn of the mouse wheel moves.
 const WHEEL: isize = 3;
@@ -32,6 +32,7 @@ impl App {
         let place = self.spot().place;
         let hit = match place {
             Place::Connections => connections::hit(self, at),
+            Place::Kinds => kinds::hit(self, at),
             Place::Lanes => lanes::hit(self, at),
             _ => None,
         };
@@ -39,6 +40,7 @@ impl App {
         self.message = None;
         let chosen = match place {
             Place::Lanes => self.open.as_ref().map(|o| o.selected),
+            Place::Kinds => Some(self.kinds.at.selected),
             _ => Some(self.list.selected),
         };
         if chosen == Some(line) {

@@ -138,11 +138,14 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
     };
     let mut filter = many(size);
     press(&mut filter, "/server port");
+    let mut kinds = many(size);
+    press(&mut kinds, "f");
     vec![
         ("start", App::new(theme, Size { width, height }, Place::Start)),
         ("loading", loading),
         ("connections", many(size)),
         ("filter", filter),
+        ("kinds", kinds),
         ("lanes", incident(size)),
         ("finding", after("f")),
         ("frame", after("E\n")),
@@ -155,7 +158,7 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
 fn every_place_at_the_usual_sizes() {
     for (width, height) in SIZES {
         let usual = width == 80 || width == 120;
-        let main = |name: &str| matches!(name, "start" | "connections" | "lanes" | "finding");
+        let main = |name: &str| matches!(name, "start" | "connections" | "kinds" | "lanes" | "finding");
         for (name, app) in places((width, height)).into_iter().filter(|(name, _)| usual || main(name)) {
             insta::assert_snapshot!(format!("{name}-{width}x{height}"), screen(&app));
         }
@@ -300,6 +303,21 @@ fn a_filter_shows_what_it_selects_and_says_what_is_wrong() {
 }
 
 #[test]
+fn a_kind_shows_its_connections() {
+    let mut app = many((120, 40));
+    let all = app.list.order.len();
+    press(&mut app, "fjj\n");
+    assert_eq!((app.place(), app.list.filter.as_deref()), (Place::Connections, Some("rule close-wait-leak")));
+    assert_eq!(app.list.order.len(), 4);
+    let shown = screen(&app);
+    assert!(shown.contains("The same on 3 more connections; f shows each kind once."), "{shown}");
+    press(&mut app, "\x1b");
+    assert_eq!((app.place(), app.list.order.len()), (Place::Connections, all));
+    press(&mut app, "f\x1b");
+    assert_eq!(app.place(), Place::Connections);
+}
+
+#[test]
 fn a_line_is_edited_in_the_middle() {
     let mut app = many((80, 24));
     press(&mut app, "/rot 80←←←←p");
@@ -403,6 +421,7 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
     match place {
         Place::Start | Place::Loading => return App::new(Theme::default(), Size { width: 80, height: 24 }, place),
         Place::Connections => {}
+        Place::Kinds => press(&mut app, "f"),
         Place::Lanes => {
             // the list behind it has more connections
             app = many(size);
@@ -418,7 +437,7 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
 
 #[test]
 fn every_place_leads_back() {
-    for place in [Place::Lanes, Place::Finding, Place::Frame, Place::Help, Place::Prompt] {
+    for place in [Place::Kinds, Place::Lanes, Place::Finding, Place::Frame, Place::Help, Place::Prompt] {
         let mut app = prepared(place, (80, 24));
         for _ in 0..4 {
             press(&mut app, "\x1b");

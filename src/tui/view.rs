@@ -10,7 +10,7 @@ use super::keys::{self, Place};
 use super::prompt::Purpose;
 use super::text;
 use super::theme::{Glyph, Role, Theme};
-use super::{connections, finding, frame, help, lanes, start};
+use super::{connections, finding, frame, help, kinds, lanes, start};
 
 /// The smallest screen on which both lanes can be read.
 pub const LEAST: Size = Size { width: 60, height: 15 };
@@ -26,6 +26,7 @@ pub fn view(app: &App, frame: &mut Frame<'_>) {
         Place::Start | Place::Prompt => start::draw(app, frame),
         Place::Loading => start::draw_loading(app, frame),
         Place::Connections => connections::draw(app, frame),
+        Place::Kinds => kinds::draw(app, frame),
         Place::Lanes => lanes::draw(app, frame),
         Place::Finding => finding::draw(app, frame),
         Place::Frame => frame::draw(app, frame),
