@@ -57,6 +57,10 @@ fn check_says_by_its_status_what_it_found() {
         (&["explain", "reset-by-server"], 0),
         (&["explain", "orphan-fin-wait-2"], 0),
         (&["explain", "half-closed-reus"], 2),
+        (&["explain", "--symptom", "EOFException: limit=0"], 0),
+        (&["explain", "--symptom", "all is well"], 2),
+        (&["explain", "--symptom", ""], 2),
+        (&["explain", "half-closed-reuse", "--symptom", "EOF"], 2),
         (&["chek"], 2),
         (&[INCIDENT], 2), // the terminal program, without a terminal
         (&["--help"], 0),
@@ -166,6 +170,22 @@ fn wrong_filters_are_pointed_at() {
 fn an_unknown_id_gets_a_suggestion() {
     let (_, _, errors) = run(&["explain", "half-closed-reus"]);
     assert!(errors.contains("did you mean `half-closed-reuse`?"), "{errors}");
+}
+
+#[test]
+fn a_log_line_leads_to_kinds_of_incident() {
+    let trace = "java.net.SocketException: Connection reset\n\tat java.net.SocketInputStream.read(\x1b[31m)";
+    let (code, out, errors) = run(&["explain", "--symptom", trace]);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert!(out.starts_with("`Connection reset`: a reset came while reading\n"), "{out}");
+    let place = |words: &str| out.find(words).unwrap_or_else(|| panic!("{words} is not in\n{out}"));
+    assert!(place("1. close-with-unread-data: ") < place("2. middlebox-idle-rst-on-use: "));
+    place("In a capture: a reset with ACK");
+    place("`finwait explain spoofed-rst`");
+    let (_, out, errors) = run(&["explain", "--symptom", "\x1b[31mall is well"]);
+    assert_eq!(out, "");
+    assert!(errors.starts_with("finwait: explain: no symptom is known by that text"), "{errors}");
+    assert!(errors.contains("`Broken pipe`") && !errors.contains('\x1b'), "{errors}");
 }
 
 #[test]

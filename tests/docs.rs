@@ -8,7 +8,12 @@ use finwait::export::docs;
 
 #[test]
 fn pages_are_fresh() {
-    for (name, page) in [("rules.md", docs::rules()), ("states.md", docs::states()), ("marks.md", docs::marks())] {
+    for (name, page) in [
+        ("rules.md", docs::rules()),
+        ("states.md", docs::states()),
+        ("marks.md", docs::marks()),
+        ("symptoms.md", docs::symptoms()),
+    ] {
         common::golden(&common::root().join("docs").join(name), &page);
     }
 }

@@ -1,4 +1,4 @@
-//! `finwait explain`: the words of a rule, a state, a mark, an outcome or a cause of resets.
+//! `finwait explain`: the words of a rule, a state, a mark, an outcome or a cause of resets; or what a log's text points to.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::Shape;
-use crate::export::lexicon;
+use crate::diagnose;
+use crate::export::{lexicon, symptoms};
 use crate::story::suggest::suggestion;
 
 #[derive(Debug, Args)]
@@ -15,6 +16,9 @@ pub(super) struct Command {
     /// `half-closed-reuse`, `FIN_WAIT_2`, `retransmission`, `reset-by-server`, …
     #[arg(value_name = "ID")]
     id: Option<String>,
+    /// What a log says, or a whole stack trace: prints the kinds of incident to look for, the likeliest first
+    #[arg(long, value_name = "TEXT", conflicts_with = "id")]
+    symptom: Option<String>,
     #[command(flatten)]
     shape: Shape,
 }
@@ -22,6 +26,16 @@ pub(super) struct Command {
 pub(super) fn run(command: &Command) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     let look = command.shape.look();
+    if let Some(text) = &command.symptom {
+        let found = diagnose::symptoms(text);
+        if found.symptoms.is_empty() {
+            let known = symptoms::known();
+            bail!("explain: no symptom is known by that text; known are (`...` stands for anything between)\n{known}");
+        }
+        symptoms::write(&found, look, &mut out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     match &command.id {
         None => lexicon::index(look, &mut out)?,
         Some(id) => {

@@ -58,7 +58,8 @@ enum Command {
     List(list::Command),
     /// Write the whole analysis, or that of one connection, in another format
     Export(export::Command),
-    /// Explain a rule, a state, a mark or word in the lanes, an outcome, a cause of resets; without ID, list them all
+    /// Explain a rule, a state, a mark or word in the lanes, an outcome, a cause of resets, or what a log says; without
+    /// ID, list them all
     Explain(explain::Command),
 }
 

@@ -13,6 +13,7 @@ mod rules;
 mod run;
 mod servers;
 mod small;
+mod symptoms;
 #[cfg(test)]
 mod testing;
 mod timeouts;
@@ -24,6 +25,7 @@ pub use rules::RULES;
 pub use run::{details, judge, run};
 pub use servers::{Server, Timer, Zone, servers};
 pub use small::Small;
+pub use symptoms::{Found, SYMPTOMS, Symptom, shows, symptoms};
 pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching};
 
 use crate::capture::{FrameNo, Nanos};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::diagnose::{RULES, Role, Rule, TIMEOUTS};
+use crate::diagnose::{RULES, Role, Rule, SYMPTOMS, TIMEOUTS, shows};
 use crate::story::remarks::REMARKS;
 use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES, ZEEK_DIFFERENCES};
 
@@ -174,6 +174,29 @@ pub fn marks() -> String {
             [format!("`{}`", r.name), kernel, cell(r.what)]
         }),
     );
+    page
+}
+
+/// `docs/symptoms.md`.
+pub fn symptoms() -> String {
+    let mut page = format!(
+        "# Symptoms\n\n{MADE}\n\nWhat a log says, and the kinds of incident to look for in a capture, the likeliest first. \
+         `finwait explain --symptom TEXT` finds them by a log line or a whole stack trace; in the terminal, `t` does. Upper \
+         and lower case are alike, and `...` stands for anything between.\n\n"
+    );
+    let link = |id: &str| format!("[{id}](rules.md#{id})");
+    table(
+        &mut page,
+        &["what the log says", "what it means", "kinds to look for"],
+        SYMPTOMS.iter().map(|s| {
+            let texts: Vec<String> = s.texts.iter().map(|t| format!("`{t}`")).collect();
+            let kinds: Vec<String> = s.kinds.iter().map(|id| link(id)).collect();
+            [cell(&texts.join(", ")), cell(s.what), kinds.join(", ")]
+        }),
+    );
+    page += "\n## How they show in a capture\n\n";
+    let named = RULES.iter().filter_map(|r| Some((r.id, shows(r.id)?)));
+    table(&mut page, &["kind", "how it shows"], named.map(|(id, shows)| [link(id), cell(shows)]));
     page
 }
 

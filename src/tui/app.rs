@@ -11,9 +11,9 @@ use super::kinds::Kinds;
 use super::open::Open;
 use super::prompt::{Prompt, Purpose};
 use super::theme::Theme;
-use super::{connections, finding, frame, help, kinds, lanes};
+use super::{connections, finding, frame, help, kinds, lanes, symptom};
 use crate::capture::FrameNo;
-use crate::diagnose::Summary;
+use crate::diagnose::{Found, Summary};
 use crate::flow::{LoadError, Progress, Trace};
 use crate::story::units;
 use crate::tcp::Row;
@@ -25,6 +25,8 @@ pub enum Event {
     Key(KeyEvent),
     /// The mouse was moved or clicked.
     Mouse(MouseEvent),
+    /// Text was pasted.
+    Paste(String),
     /// The terminal has another size: columns and rows.
     Resize(u16, u16),
     /// Reading the captures has come so far.
@@ -101,6 +103,8 @@ pub struct App {
     pub list: List,
     /// The findings by kind.
     pub kinds: Kinds,
+    /// What the text of a log points to.
+    pub symptom: Found,
     /// The open connection.
     pub open: Option<Open>,
     /// The open connection as known from the whole capture, while `open` is what was known at the chosen frame.
@@ -129,6 +133,7 @@ impl App {
             data: Data::default(),
             list: List::default(),
             kinds: Kinds::default(),
+            symptom: Found::default(),
             open: None,
             whole: None,
             bytes: None,
@@ -154,6 +159,10 @@ impl App {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(&key),
             Event::Key(_) => Effect::None,
             Event::Mouse(mouse) => self.mouse(mouse),
+            Event::Paste(text) => {
+                self.paste(&text);
+                Effect::None
+            }
             Event::Resize(width, height) => {
                 self.size = Size { width, height };
                 self.settle();
@@ -224,6 +233,7 @@ impl App {
                 }
             }
             Action::Kinds => self.go(Place::Kinds),
+            Action::Symptom => self.ask(Purpose::Symptom, String::new()),
             Action::Fold => self.in_lanes(Open::toggle_fold, "there is nothing to fold here"),
             Action::Hindsight => self.toggle_hindsight(),
             Action::Hex => {
@@ -296,6 +306,7 @@ impl App {
                 }
             }
             Place::Kinds => self.open_kind(),
+            Place::Symptom => self.open_symptom(),
             Place::Lanes => {
                 let open = self.open.as_mut();
                 if let Some(row) = open.as_ref().and_then(|o| o.frame()) {
@@ -429,6 +440,7 @@ impl App {
         let lines = match spot.place {
             Place::Finding => finding::lines(self).len(),
             Place::Frame => frame::lines(self).len(),
+            Place::Symptom => symptom::lines(self).len(),
             Place::Help => help::lines(self).len(),
             _ => return,
         };

@@ -10,6 +10,7 @@ pub enum Place {
     Loading,
     Connections,
     Kinds,
+    Symptom,
     Lanes,
     Finding,
     Frame,
@@ -18,11 +19,12 @@ pub enum Place {
 }
 
 /// All places, with their names and what they show.
-pub const PLACES: [(Place, &str, &str); 9] = [
+pub const PLACES: [(Place, &str, &str); 10] = [
     (Place::Start, "start", "What to open, when no capture was named."),
     (Place::Loading, "loading", "How far reading the captures has come."),
     (Place::Connections, "connections", "All connections, the worst first."),
     (Place::Kinds, "findings by kind", "Each kind of finding once, the worst first, and the connections that have it."),
+    (Place::Symptom, "symptom", "What a log says, and the kinds of incident that make it say so."),
     (Place::Lanes, "lanes", "One connection, frame by frame, with both ends' states beside each other."),
     (Place::Finding, "finding", "One finding: its evidence, what the application saw, what to do."),
     (Place::Frame, "frame", "One frame: its header, its options, its payload."),
@@ -53,6 +55,7 @@ pub enum Action {
     LastFrame,
     Finding,
     Kinds,
+    Symptom,
     Fold,
     Hindsight,
     Hex,
@@ -140,6 +143,7 @@ const EVERYWHERE: &[Place] = &[
     Place::Loading,
     Place::Connections,
     Place::Kinds,
+    Place::Symptom,
     Place::Lanes,
     Place::Finding,
     Place::Frame,
@@ -151,19 +155,31 @@ const READING: &[Place] = &[
     Place::Loading,
     Place::Connections,
     Place::Kinds,
+    Place::Symptom,
     Place::Lanes,
     Place::Finding,
     Place::Frame,
     Place::Help,
 ];
-const INSIDE: &[Place] = &[Place::Connections, Place::Kinds, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
-const NO_HELP: &[Place] =
-    &[Place::Start, Place::Loading, Place::Connections, Place::Kinds, Place::Lanes, Place::Finding, Place::Frame];
-const MOVING: &[Place] = &[Place::Connections, Place::Kinds, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
+const INSIDE: &[Place] =
+    &[Place::Connections, Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
+const NO_HELP: &[Place] = &[
+    Place::Start,
+    Place::Loading,
+    Place::Connections,
+    Place::Kinds,
+    Place::Symptom,
+    Place::Lanes,
+    Place::Finding,
+    Place::Frame,
+];
+const MOVING: &[Place] =
+    &[Place::Connections, Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
 const FOUND: &[Place] = &[Place::Connections, Place::Lanes, Place::Finding];
 const LANES: &[Place] = &[Place::Lanes];
 const CONNECTIONS: &[Place] = &[Place::Connections];
 const KINDS: &[Place] = &[Place::Kinds];
+const SYMPTOM: &[Place] = &[Place::Symptom];
 const FRAME: &[Place] = &[Place::Frame];
 const START: &[Place] = &[Place::Start];
 const PROMPT: &[Place] = &[Place::Prompt];
@@ -206,7 +222,21 @@ pub const KEYMAP: &[Binding] = &[
         "connections",
         "only the connections that have a finding of this kind",
     ),
+    shown(
+        SYMPTOM,
+        &[on(KeyCode::Enter)],
+        Action::Open,
+        "connections",
+        "only the connections on which one of these kinds was found",
+    ),
     shown(CONNECTIONS, &[ch('/')], Action::Filter, "filter", "show only the connections that an expression selects"),
+    shown(
+        &[Place::Connections, Place::Kinds],
+        &[ch('t')],
+        Action::Symptom,
+        "log text",
+        "what the text of a log or a stack trace points to",
+    ),
     shown(LANES, &[ch('e')], Action::NextEvidence, "suspect", "the next suspect frame of the finding"),
     row(LANES, &[ch('E')], Action::LastEvidence, "the suspect frame before"),
     shown(LANES, &[ch('f')], Action::Finding, "why", "the finding in full: evidence, causes, what to do"),
@@ -254,7 +284,7 @@ pub const KEYMAP: &[Binding] = &[
         "back to where you came from; a filter is removed first",
     ),
     row(
-        &[Place::Kinds, Place::Lanes, Place::Finding, Place::Help],
+        &[Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Help],
         &[on(KeyCode::Left), ch('h')],
         Action::Back,
         "back to where you came from",

@@ -44,7 +44,8 @@ impl App {
 
     /// Goes back to the connections, and shows only those that an expression selects.
     pub(super) fn only(&mut self, expression: &str) {
-        self.spots.pop();
+        let list = self.spots.iter().rposition(|s| s.place == Place::Connections);
+        self.spots.truncate(list.map_or(1, |place| place + 1));
         self.list.selected = 0;
         if let Err(says) = self.filter(expression) {
             self.say(&says);

@@ -24,6 +24,7 @@ pub mod picture;
 mod prompt;
 mod row;
 mod start;
+mod symptom;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -192,6 +193,7 @@ fn listen(sender: Sender<Event>) {
             let event = match crossterm::event::read() {
                 Ok(crossterm::event::Event::Key(key)) => Event::Key(key),
                 Ok(crossterm::event::Event::Mouse(mouse)) => Event::Mouse(mouse),
+                Ok(crossterm::event::Event::Paste(text)) => Event::Paste(text),
                 Ok(crossterm::event::Event::Resize(width, height)) => Event::Resize(width, height),
                 Ok(_) => continue,
                 // the terminal is gone

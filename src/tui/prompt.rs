@@ -1,4 +1,4 @@
-//! The line that is typed into: a filter, or a frame's number.
+//! The line that is typed into: a filter, a frame's number, or what a log says.
 
 use super::app::App;
 use crate::capture::FrameNo;
@@ -11,6 +11,8 @@ pub enum Purpose {
     Filter,
     /// A frame's number.
     Jump,
+    /// What a log says.
+    Symptom,
 }
 
 /// A line to type into.
@@ -26,8 +28,8 @@ pub struct Prompt {
     pub error: Option<String>,
 }
 
-/// The most characters that can be typed into a line.
-const MOST_TYPED: usize = 500;
+/// The most characters that can be typed or pasted into a line.
+const MOST_TYPED: usize = 4000;
 
 impl Prompt {
     /// The place one character before the cursor.
@@ -69,6 +71,13 @@ impl App {
         }
     }
 
+    /// Types what was pasted, its lines as one; where no line is open it is no keys, and does nothing.
+    pub(super) fn paste(&mut self, text: &str) {
+        for c in text.chars().take(MOST_TYPED) {
+            self.type_in(if c.is_control() { ' ' } else { c });
+        }
+    }
+
     /// Erases the character before the cursor, and leaves the line if it is empty.
     pub(super) fn erase(&mut self) {
         let Some(prompt) = &mut self.prompt else { return };
@@ -104,6 +113,8 @@ impl App {
                 }
                 Err(_) => self.say(&format!("“{text}” is not a frame number")),
             },
+            Purpose::Symptom if text.is_empty() => {}
+            Purpose::Symptom => self.look_up(text),
             Purpose::Filter => {
                 if let Err(says) = self.filter(text) {
                     self.prompt = Some(Prompt { error: Some(says), ..prompt });

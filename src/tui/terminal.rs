@@ -4,13 +4,13 @@ use std::io::{self, stdout};
 use std::sync::Once;
 
 use crossterm::cursor::Show;
-use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::execute;
 use ratatui::backend::Backend;
 use ratatui::layout::{Position, Rect};
 use ratatui::{DefaultTerminal, Terminal};
 
-/// Runs `f` with the terminal in raw mode, on the alternate screen and with the mouse, and gives the terminal back when
+/// Runs `f` with the terminal in raw mode, on the alternate screen, with the mouse and pasted text as such, and gives the terminal back when
 /// it returns. On a panic the terminal is given back first, so that the message stands on the user's own screen.
 ///
 /// # Errors
@@ -20,7 +20,7 @@ pub fn with_terminal<R>(f: impl FnOnce(&mut DefaultTerminal) -> io::Result<R>) -
     HOOK.call_once(|| {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let _ = execute!(stdout(), DisableMouseCapture, Show);
+            let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste, Show);
             hook(info);
         }));
     });
@@ -31,13 +31,13 @@ pub fn with_terminal<R>(f: impl FnOnce(&mut DefaultTerminal) -> io::Result<R>) -
 
 fn take() -> io::Result<DefaultTerminal> {
     let terminal = ratatui::try_init()?;
-    execute!(stdout(), EnableMouseCapture)?;
+    execute!(stdout(), EnableMouseCapture, EnableBracketedPaste)?;
     Ok(terminal)
 }
 
 /// Gives the terminal back; what fails here cannot be mended, and must not hide why the program ends.
 fn give_back() {
-    let _ = execute!(stdout(), DisableMouseCapture, Show);
+    let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste, Show);
     let _ = ratatui::try_restore();
 }
 
@@ -59,7 +59,7 @@ pub fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
     give_back();
     signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
     crossterm::terminal::enable_raw_mode()?;
-    execute!(stdout(), crossterm::terminal::EnterAlternateScreen, EnableMouseCapture)?;
+    execute!(stdout(), crossterm::terminal::EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)?;
     redraw(terminal)
 }
 

@@ -140,12 +140,15 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
     press(&mut filter, "/server port");
     let mut kinds = many(size);
     press(&mut kinds, "f");
+    let mut symptom = many(size);
+    press(&mut symptom, "tEOFException: limit=0\n");
     vec![
         ("start", App::new(theme, Size { width, height }, Place::Start)),
         ("loading", loading),
         ("connections", many(size)),
         ("filter", filter),
         ("kinds", kinds),
+        ("symptom", symptom),
         ("lanes", incident(size)),
         ("finding", after("f")),
         ("frame", after("E\n")),
@@ -318,6 +321,28 @@ fn a_kind_shows_its_connections() {
 }
 
 #[test]
+fn a_pasted_trace_leads_to_connections() {
+    let mut app = many((120, 40));
+    let trace = "java.io.IOException: unexpected end of stream\n\tat okhttp3.Call\nCaused by: java.io.EOFException: \\n not \
+                 found: limit=0\nq";
+    app.handle(Event::Paste(trace.to_owned()));
+    assert_eq!((app.place(), app.prompt.as_ref()), (Place::Connections, None), "pasted text is no keys");
+    press(&mut app, "t");
+    app.handle(Event::Paste(trace.to_owned()));
+    press(&mut app, "\n");
+    let shown = screen(&app);
+    assert!(app.place() == Place::Symptom && shown.contains("problem, proven, on 1 connection"), "{shown}");
+    press(&mut app, "\n");
+    assert_eq!((app.place(), app.list.filter.as_deref()), (Place::Connections, Some("rule half-closed-reuse")));
+    press(&mut app, "\x1btall is well\n");
+    assert!(screen(&app).contains("No symptom is known by that text."));
+    press(&mut app, "\n");
+    assert_eq!(app.place(), Place::Symptom);
+    press(&mut app, "\x1b");
+    assert_eq!(app.place(), Place::Connections);
+}
+
+#[test]
 fn a_line_is_edited_in_the_middle() {
     let mut app = many((80, 24));
     press(&mut app, "/rot 80←←←←p");
@@ -422,6 +447,7 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
         Place::Start | Place::Loading => return App::new(Theme::default(), Size { width: 80, height: 24 }, place),
         Place::Connections => {}
         Place::Kinds => press(&mut app, "f"),
+        Place::Symptom => press(&mut app, "tECONNRESET\n"),
         Place::Lanes => {
             // the list behind it has more connections
             app = many(size);
@@ -437,7 +463,8 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
 
 #[test]
 fn every_place_leads_back() {
-    for place in [Place::Kinds, Place::Lanes, Place::Finding, Place::Frame, Place::Help, Place::Prompt] {
+    for place in [Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Frame, Place::Help, Place::Prompt]
+    {
         let mut app = prepared(place, (80, 24));
         for _ in 0..4 {
             press(&mut app, "\x1b");

@@ -10,7 +10,7 @@ use super::keys::{self, Place};
 use super::prompt::Purpose;
 use super::text;
 use super::theme::{Glyph, Role, Theme};
-use super::{connections, finding, frame, help, kinds, lanes, start};
+use super::{connections, finding, frame, help, kinds, lanes, start, symptom};
 
 /// The smallest screen on which both lanes can be read.
 pub const LEAST: Size = Size { width: 60, height: 15 };
@@ -30,6 +30,7 @@ pub fn view(app: &App, frame: &mut Frame<'_>) {
         Place::Lanes => lanes::draw(app, frame),
         Place::Finding => finding::draw(app, frame),
         Place::Frame => frame::draw(app, frame),
+        Place::Symptom => symptom::draw(app, frame),
         Place::Help => help::draw(app, frame),
     }
     bar(app, frame);
@@ -130,6 +131,10 @@ pub fn scrolled(app: &App, buffer: &mut Buffer, all: &[Line<'_>]) -> String {
 const FILTER_HINT: &str = "for example: server port 443 and not outcome closed-by-client. An empty line shows all \
                            connections; Ctrl-U clears the line, Esc leaves it.";
 
+/// What can be typed as a symptom.
+const SYMPTOM_HINT: &str = "what a log says, typed or pasted, a whole stack trace if you like; for example: EOFException: \
+                            limit=0";
+
 /// Draws the last line: what is typed, or what there is to say, or the keys.
 fn bar(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();
@@ -139,14 +144,15 @@ fn bar(app: &App, frame: &mut Frame<'_>) {
         let name = match prompt.purpose {
             Purpose::Filter => "/",
             Purpose::Jump => ":",
+            Purpose::Symptom => "log: ",
         };
-        let room = usize::from(area.width).saturating_sub(4);
+        let room = usize::from(area.width).saturating_sub(3 + text::width(name));
         // the part that ends at the cursor, if not everything fits
         let before = theme.clean(&prompt.text[..prompt.cursor]);
         let skip = text::width(&before).saturating_sub(room);
         let before: String = before.chars().skip(skip).collect();
         let after = theme.clean(&prompt.text[prompt.cursor..]);
-        let x = 2 + text::width(&before) as u16;
+        let x = (1 + text::width(name) + text::width(&before)) as u16;
         let line = Line::from(vec![
             theme.span(Role::Key, &format!(" {name}")),
             Span::styled(before, theme.style(Role::Text)),
@@ -157,6 +163,7 @@ fn bar(app: &App, frame: &mut Frame<'_>) {
         let (role, words) = match (&prompt.error, prompt.purpose) {
             (Some(error), _) => (Role::Problem, error.as_str()),
             (None, Purpose::Filter) => (Role::Dim, FILTER_HINT),
+            (None, Purpose::Symptom) => (Role::Dim, SYMPTOM_HINT),
             (None, Purpose::Jump) => (Role::Dim, "the number of a frame of this connection"),
         };
         let lines = text::wrap(&theme.clean(words), room);
