@@ -114,6 +114,23 @@ fn findings_of_one_kind_are_one_block() {
 }
 
 #[test]
+fn servers_are_told_by_all_their_connections() {
+    let (code, out, errors) = run(&["list", "--servers", "sample-captures/close-wait-leak.pcapng"]);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    for line in [
+        "192.0.2.80:80\n",
+        "  idle timeout    5.00 s: fits the default of ",
+        "    safe            0 pauses, below 5.00 s\n",
+    ] {
+        assert!(out.contains(line), "{line:?} is not in\n{out}");
+    }
+    let (_, out, _) = run(&["list", "--servers", INCIDENT, "--color", "always"]);
+    assert!(out.contains("dangerous") && out.contains('\x1b'), "{out}");
+    assert!(run(&["list", "--servers", INCIDENT, "--ascii"]).1.is_ascii());
+    assert_eq!(run(&["list", "--servers", INCIDENT, "--filter", "port 81"]).1, "");
+}
+
+#[test]
 fn broken_files_are_named_with_what_to_do() {
     let empty = scratch("empty.pcap", b"");
     let garbage = scratch("garbage.pcap", b"this is no capture, and was never one; it is text of some length");

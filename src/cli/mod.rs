@@ -54,7 +54,7 @@ enum Command {
     ///
     /// Exit status: 0 nothing at or above --fail-on; 1 something is; 2 the command could not do its work.
     Check(check::Command),
-    /// Print one line for each connection
+    /// Print one line for each connection, or, with --servers, what those to each server have in common
     List(list::Command),
     /// Write the whole analysis, or that of one connection, in another format
     Export(export::Command),

@@ -2,6 +2,7 @@
 
 mod abort;
 mod across;
+mod bursts;
 mod challenge;
 mod checklist;
 mod facts;
@@ -19,14 +20,14 @@ mod testing;
 mod timeouts;
 mod unanswered;
 
-pub use facts::Facts;
+pub use facts::{Facts, seconds as about_seconds};
 pub use groups::{Group, groups};
 pub use rules::RULES;
 pub use run::{details, judge, run};
-pub use servers::{Server, Timer, Zone, servers};
-pub use small::Small;
+pub use servers::{Client, FinBurst, Server, Spread, Timer, Zone, Zones, servers};
+pub use small::{Pause, Small};
 pub use symptoms::{Found, SYMPTOMS, Symptom, shows, symptoms};
-pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching};
+pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching, words as timeout_words};
 
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Endpoint, Pair, Side};

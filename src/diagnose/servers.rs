@@ -1,31 +1,70 @@
 //! What all connections to one server tell together: its idle timeout, its clients' patience, and what lies between.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
+use super::bursts::bursts;
 use super::timeouts::{Role, Timeout, matching};
-use super::{Summary, late::AT_ONCE};
+use super::{Summary, across, late::AT_ONCE};
 use crate::capture::Nanos;
-use crate::flow::{Endpoint, Side};
+use crate::flow::{Endpoint, Pair, Side};
 use crate::tcp::Opening;
 
 /// So many connections must agree before a time counts as a timer's.
 const AGREE: usize = 3;
+/// And one of so many: among many different times, some agree by chance.
+const SHARE: usize = 4;
 
-/// A time after which connections end, as several of them show it.
+/// A time after which connections end, as they show it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timer {
     /// The time in seconds: the middle one of those that agree.
     pub seconds: f64,
+    /// The shortest and the longest of those that agree, in seconds.
+    pub range: (f64, f64),
     /// Connections that ended after this time.
     pub alike: usize,
-    /// All connections that this end closed after a silence.
+    /// All connections that this end closed by itself after a silence.
     pub of: usize,
 }
 
 impl Timer {
+    /// Do enough connections agree? Fewer may agree by chance.
+    pub fn is_sure(&self) -> bool {
+        self.alike >= AGREE
+    }
+
     /// Known defaults that this time fits. A number alone never names its cause.
     pub fn known(&self, role: Role) -> impl Iterator<Item = &'static Timeout> {
         matching(self.seconds, role)
+    }
+
+    /// Does a silence of so many seconds outlast it? As far as one timer's times differ, it does not.
+    fn is_outlasted_by(&self, seconds: f64) -> bool {
+        seconds > self.range.1 + tolerance(self.seconds)
+    }
+}
+
+/// The least, the middle one and the most of some numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spread {
+    /// The least.
+    pub least: i64,
+    /// The middle one: what is typical.
+    pub middle: i64,
+    /// The most.
+    pub most: i64,
+    /// How many they are; never 0.
+    pub count: usize,
+}
+
+impl Spread {
+    /// Of these numbers; `None` if there are none.
+    fn of(numbers: impl Iterator<Item = i64>) -> Option<Spread> {
+        let mut numbers: Vec<i64> = numbers.collect();
+        numbers.sort_unstable();
+        let (least, most) = (*numbers.first()?, *numbers.last()?);
+        Some(Spread { least, middle: numbers[(numbers.len() - 1) / 2], most, count: numbers.len() })
     }
 }
 
@@ -40,6 +79,47 @@ pub enum Zone {
     Noticed,
 }
 
+/// How many pauses fall into each zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Zones {
+    /// See [`Zone::Safe`].
+    pub safe: usize,
+    /// See [`Zone::Dangerous`].
+    pub dangerous: usize,
+    /// Pauses that the client's own timeout ended: it closed the connection.
+    pub noticed: usize,
+    /// Pauses of which nothing can be said, since no timeout is known.
+    pub unknown: usize,
+}
+
+/// What is known of the connections of one client to one server.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// Its address.
+    pub address: IpAddr,
+    /// How many connections it has to the server.
+    pub connections: usize,
+    /// Its own idle timeout, as its closes to this server show it.
+    pub timeout: Option<Timer>,
+    /// The pauses before its requests on connections that had been used, in nanoseconds.
+    pub pauses: Option<Spread>,
+    /// The zones that its pauses fall into.
+    pub zones: Zones,
+    /// Its requests that were lost since the server had closed.
+    pub lost_requests: usize,
+}
+
+/// Closes of a server at the same moment, after different silences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinBurst {
+    /// When the first FIN was sent.
+    pub time: Nanos,
+    /// How many connections were closed.
+    pub count: usize,
+    /// From the first FIN to the last, in nanoseconds.
+    pub spread: Nanos,
+}
+
 /// What is known of one server (an address and a port).
 #[derive(Debug, Clone)]
 pub struct Server {
@@ -47,34 +127,46 @@ pub struct Server {
     pub at: Endpoint,
     /// Its connections' ids, in the order of their first frames.
     pub connections: Vec<u32>,
+    /// Its clients: those that lost requests first, then those with dangerous pauses, then those with most connections.
+    pub clients: Vec<Client>,
     /// Attempts that it accepted.
     pub accepted: usize,
+    /// Attempts that it answered, and whose client did not go on.
+    pub half_open: usize,
     /// Attempts that it refused.
     pub refused: usize,
     /// Attempts that nothing answered.
     pub unanswered: usize,
     /// Its own idle timeout.
     pub timeout: Option<Timer>,
-    /// Its clients' idle timeout.
+    /// The silences before its FINs, in nanoseconds, where it closed first, and not at once.
+    pub closes: Option<Spread>,
+    /// Requests that were answered after longer pauses than its timeout: then not all its connections have that timeout.
+    pub outlasted: usize,
+    /// Its clients' idle timeout, if they have one in common.
     pub client_timeout: Option<Timer>,
+    /// The pauses before requests on connections that had been used, in nanoseconds.
+    pub pauses: Option<Spread>,
     /// The longest pause, in nanoseconds, after which a request was still answered.
     pub longest_pause: Option<Nanos>,
-    /// The fewest and the most requests on a connection that carried any.
-    pub requests: Option<(u32, u32)>,
-    /// The shortest keep-alive period seen, in nanoseconds.
-    pub keepalive: Option<Nanos>,
-    /// The shortest time, in nanoseconds, from the end of a connection to a new one on the same ports.
-    pub port_reuse: Option<Nanos>,
+    /// Requests on a connection, where they are HTTP in clear text.
+    pub requests: Option<Spread>,
+    /// The times between each end's keep-alive probes, in nanoseconds.
+    pub keepalive: Pair<Option<Spread>>,
+    /// The times, in nanoseconds, from the end of a connection to a new one on the same ports.
+    pub port_reuse: Option<Spread>,
+    /// Closes at the same moment, in the order of their times.
+    pub bursts: Vec<FinBurst>,
     /// Requests that were lost since the server had closed.
     pub lost_requests: usize,
 }
 
 impl Server {
-    /// What would become of a connection after a pause of so many seconds; `None` where no timeout is known.
-    pub fn zone(&self, pause: f64) -> Option<Zone> {
-        let server = self.timeout.map(|t| t.seconds);
-        let client = self.client_timeout.map(|t| t.seconds);
-        match (server, client) {
+    /// What would become of a connection of `client` after a pause of so many seconds; `None` where no timeout is known.
+    pub fn zone(&self, client: Option<&Timer>, pause: f64) -> Option<Zone> {
+        // what a client did once may be its program's end; what a server did once, it did to a connection in use
+        let client = client.filter(|t| t.is_sure()).map(|t| t.seconds);
+        match (self.timeout.map(|t| t.seconds), client) {
             (_, Some(client)) if pause >= client => Some(Zone::Noticed),
             (Some(server), _) if pause >= server => Some(Zone::Dangerous),
             (Some(_), _) => Some(Zone::Safe),
@@ -83,17 +175,17 @@ impl Server {
         }
     }
 
-    /// The pauses, in seconds, after which a request is lost: from the server's timeout to the client's, or without end.
-    /// `None` where the client gives up first.
-    pub fn dangerous(&self) -> Option<(f64, Option<f64>)> {
+    /// The pauses, in seconds, after which a request of such a client is lost: from the server's timeout to the client's,
+    /// or without end. `None` where the client gives up first, or the server's timeout is not known.
+    pub fn dangerous(&self, client: Option<&Timer>) -> Option<(f64, Option<f64>)> {
         let server = self.timeout?.seconds;
-        let client = self.client_timeout.map(|t| t.seconds);
+        let client = client.filter(|t| t.is_sure()).map(|t| t.seconds);
         client.is_none_or(|client| client > server).then_some((server, client))
     }
 }
 
-/// All servers of a trace, those with the most connections first.
-pub fn servers(summaries: &[Summary]) -> Vec<Server> {
+/// The servers of these connections, those with the most connections first.
+pub fn servers<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> Vec<Server> {
     let mut groups: HashMap<Endpoint, Vec<&Summary>> = HashMap::new();
     for s in summaries {
         groups.entry(s.ends.server).or_default().push(s);
@@ -105,25 +197,87 @@ pub fn servers(summaries: &[Summary]) -> Vec<Server> {
 
 fn server(at: Endpoint, group: &[&Summary]) -> Server {
     let count = |opening: Opening| group.iter().filter(|s| s.opening == opening).count();
-    let idle = |side: Side| {
-        let ended = group.iter().filter_map(|s| s.idle_before_fin).filter(|(_, by)| *by == side);
-        timer(ended.map(|(idle, _)| idle as f64 / 1e9).filter(|idle| *idle >= AT_ONCE).collect())
+    let answered = || group.iter().flat_map(|s| &s.small.pauses).filter(|p| p.answered).map(|p| p.length);
+    let period = |side: Side| {
+        Spread::of(group.iter().filter_map(|s| s.small.keepalive).filter(|(_, by)| *by == side).map(|(p, _)| p))
     };
-    let requests = || group.iter().map(|s| s.small.requests).filter(|n| *n > 0);
-    Server {
+    // a single close after less than what others outlasted is no timeout
+    let outlasted = |t: &Timer| answered().filter(|p| t.is_outlasted_by(*p as f64 / 1e9)).count();
+    let timeout = timer(silences(group, Side::Server)).filter(|t| t.is_sure() || outlasted(t) == 0);
+    let bursts = bursts(group);
+    let mut server = Server {
         at,
         connections: group.iter().map(|s| s.id).collect(),
-        accepted: count(Opening::Handshake),
+        clients: Vec::new(),
+        accepted: count(Opening::Handshake) + count(Opening::Simultaneous),
+        half_open: count(Opening::HalfOpen),
         refused: count(Opening::Refused),
         unanswered: count(Opening::Unanswered),
-        timeout: idle(Side::Server),
-        client_timeout: idle(Side::Client),
-        longest_pause: group.iter().filter_map(|s| s.small.longest_pause).max(),
-        requests: requests().min().zip(requests().max()),
-        keepalive: group.iter().filter_map(|s| s.small.keepalive).map(|(period, _)| period).min(),
-        port_reuse: reuses(group).into_iter().min(),
-        lost_requests: group.iter().filter(|s| super::across::lost_a_request(s)).count(),
+        timeout,
+        closes: Spread::of(silences(group, Side::Server).into_iter()),
+        outlasted: timeout.as_ref().map_or(0, outlasted),
+        client_timeout: timer(silences(group, Side::Client)),
+        pauses: pauses(group),
+        longest_pause: answered().max(),
+        requests: Spread::of(group.iter().filter(|s| s.request.is_some()).map(|s| s.small.requests.into())),
+        keepalive: Pair { client: period(Side::Client), server: period(Side::Server) },
+        port_reuse: Spread::of(reuses(group).into_iter()),
+        bursts: bursts
+            .iter()
+            .map(|b| FinBurst { time: b.closes[0].time, count: b.closes.len(), spread: b.spread })
+            .collect(),
+        lost_requests: lost_requests(group),
+    };
+    let mut clients: HashMap<IpAddr, Vec<&Summary>> = HashMap::new();
+    for s in group {
+        clients.entry(s.ends.client.address).or_default().push(s);
     }
+    server.clients = clients.into_iter().map(|(address, group)| client(&server, address, &group)).collect();
+    let matters = |c: &Client| (c.lost_requests, c.zones.dangerous, c.connections);
+    server.clients.sort_by(|a, b| matters(b).cmp(&matters(a)).then(a.address.cmp(&b.address)));
+    server
+}
+
+fn client(server: &Server, address: IpAddr, group: &[&Summary]) -> Client {
+    let closes = silences(group, Side::Client);
+    let timeout = timer(closes.clone());
+    let mut zones = Zones::default();
+    for pause in group.iter().flat_map(|s| &s.small.pauses) {
+        match server.zone(timeout.as_ref(), pause.length as f64 / 1e9) {
+            Some(Zone::Safe) => zones.safe += 1,
+            Some(Zone::Dangerous) => zones.dangerous += 1,
+            Some(Zone::Noticed) => zones.noticed += 1,
+            None => zones.unknown += 1,
+        }
+    }
+    // its pool dropped these before anybody asked for them
+    zones.noticed += timeout.filter(Timer::is_sure).map_or(0, |t| t.alike);
+    Client {
+        address,
+        connections: group.len(),
+        timeout,
+        pauses: pauses(group),
+        zones,
+        lost_requests: lost_requests(group),
+    }
+}
+
+/// The silences after which an end closed by itself, at once left out.
+fn silences(group: &[&Summary], side: Side) -> Vec<Nanos> {
+    let of = |s: &&Summary| match s.idle_before_fin {
+        Some((idle, by)) if by == side => Some(idle),
+        _ if side == Side::Client => s.small.dropped_after,
+        _ => None,
+    };
+    group.iter().filter_map(of).filter(|idle| *idle as f64 / 1e9 >= AT_ONCE).collect()
+}
+
+fn pauses(group: &[&Summary]) -> Option<Spread> {
+    Spread::of(group.iter().flat_map(|s| &s.small.pauses).map(|p| p.length))
+}
+
+fn lost_requests(group: &[&Summary]) -> usize {
+    group.iter().filter(|s| across::lost_a_request(s)).count()
 }
 
 /// The times from the end of a connection to the next one on the same ports.
@@ -137,61 +291,74 @@ pub(super) fn reuses(group: &[&Summary]) -> Vec<Nanos> {
     gaps
 }
 
-/// The time on which most of these agree, if it is enough of them.
-fn timer(mut times: Vec<f64>) -> Option<Timer> {
+/// By how many seconds times of one timer differ: by a second, or a hundredth of the time.
+fn tolerance(seconds: f64) -> f64 {
+    (seconds * 0.01).max(1.0)
+}
+
+/// The time on which most of these agree, if it is enough of them, or all.
+fn timer(times: Vec<Nanos>) -> Option<Timer> {
+    let mut times: Vec<f64> = times.into_iter().map(|t| t as f64 / 1e9).collect();
     times.sort_by(f64::total_cmp);
     let mut best: Option<(usize, usize)> = None;
     let mut first = 0;
     for last in 0..times.len() {
-        // one timer's connections end within a second, or a hundredth of the time
-        while times[last] - times[first] > (times[first] * 0.01).max(1.0) {
+        while times[last] - times[first] > tolerance(times[first]) {
             first += 1;
         }
         if best.is_none_or(|(from, to)| last - first > to - from) {
             best = Some((first, last));
         }
     }
-    let (first, last) = best.filter(|(first, last)| last - first + 1 >= AGREE)?;
-    Some(Timer { seconds: times[usize::midpoint(first, last)], alike: last - first + 1, of: times.len() })
+    let (first, last) = best?;
+    let (alike, of) = (last - first + 1, times.len());
+    let enough = alike == of || alike >= AGREE && alike * SHARE >= of;
+    let range = (times[first], times[last]);
+    enough.then_some(Timer { seconds: times[usize::midpoint(first, last)], range, alike, of })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn seconds(times: &[f64]) -> Vec<Nanos> {
+        times.iter().map(|t| (t * 1e9) as Nanos).collect()
+    }
+
     #[test]
     fn a_timer_is_what_several_agree_on() {
-        let found = timer(vec![75.01, 3.2, 75.0, 12.0, 75.3]).expect("a timer");
-        assert_eq!((found.seconds, found.alike, found.of), (75.01, 3, 5));
-        assert!(found.known(Role::Server).any(|t| t.product == "nginx keepalive_timeout"));
-        assert!(timer(vec![5.0, 10.0, 15.0, 20.0]).is_none());
+        let found = timer(seconds(&[75.01, 3.2, 75.0, 12.0, 75.3])).expect("a timer");
+        assert_eq!((found.seconds, found.range, found.alike, found.of), (75.01, (75.0, 75.3), 3, 5));
+        assert!(found.is_sure() && found.known(Role::Server).any(|t| t.product == "nginx keepalive_timeout"));
+        assert!(timer(seconds(&[5.0, 10.0, 15.0, 20.0])).is_none());
         assert!(timer(Vec::new()).is_none());
+        let once = timer(seconds(&[10.0])).expect("what was seen once");
+        assert!(!once.is_sure());
+        let by_chance: Vec<f64> = (0..100).map(f64::from).chain([50.1, 50.2]).collect();
+        assert!(timer(seconds(&by_chance)).is_none(), "a few of many agree by chance");
+    }
+
+    #[test]
+    fn the_middle_of_a_spread_is_typical() {
+        let spread = Spread::of([9, 1, 2].into_iter()).expect("there are numbers");
+        assert_eq!((spread.least, spread.middle, spread.most, spread.count), (1, 2, 9, 3));
+        assert_eq!(Spread::of(std::iter::empty()), None);
     }
 
     #[test]
     fn a_pause_between_the_two_timeouts_is_dangerous() {
-        let timer = |seconds| Some(Timer { seconds, alike: 3, of: 3 });
-        let mut server = Server {
-            at: Endpoint { address: [192, 0, 2, 80].into(), port: 80 },
-            connections: Vec::new(),
-            accepted: 0,
-            refused: 0,
-            unanswered: 0,
-            timeout: timer(75.0),
-            client_timeout: timer(300.0),
-            longest_pause: None,
-            requests: None,
-            keepalive: None,
-            port_reuse: None,
-            lost_requests: 0,
-        };
-        assert_eq!(server.zone(10.0), Some(Zone::Safe));
-        assert_eq!(server.zone(80.0), Some(Zone::Dangerous));
-        assert_eq!(server.zone(301.0), Some(Zone::Noticed));
-        assert_eq!(server.dangerous(), Some((75.0, Some(300.0))));
-        server.client_timeout = timer(30.0);
-        assert_eq!(server.dangerous(), None);
-        (server.timeout, server.client_timeout, server.longest_pause) = (None, None, Some(20_000_000_000));
-        assert_eq!((server.zone(10.0), server.zone(30.0)), (Some(Zone::Safe), None));
+        let timer = |seconds: f64| Timer { seconds, range: (seconds, seconds), alike: 3, of: 3 };
+        let mut server = server(Endpoint { address: [192, 0, 2, 80].into(), port: 80 }, &[]);
+        server.timeout = Some(timer(75.0));
+        let (patient, brief) = (timer(300.0), timer(30.0));
+        assert_eq!(server.zone(Some(&patient), 10.0), Some(Zone::Safe));
+        assert_eq!(server.zone(Some(&patient), 80.0), Some(Zone::Dangerous));
+        assert_eq!(server.zone(Some(&patient), 301.0), Some(Zone::Noticed));
+        assert_eq!(server.dangerous(Some(&patient)), Some((75.0, Some(300.0))));
+        assert_eq!(server.dangerous(None), Some((75.0, None)));
+        assert_eq!(server.dangerous(Some(&brief)), None);
+        assert_eq!(server.dangerous(Some(&Timer { alike: 1, ..brief })), Some((75.0, None)), "once is no timer");
+        (server.timeout, server.longest_pause) = (None, Some(20_000_000_000));
+        assert_eq!((server.zone(None, 10.0), server.zone(None, 30.0)), (Some(Zone::Safe), None));
     }
 }

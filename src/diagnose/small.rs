@@ -1,6 +1,7 @@
 //! What rules about several connections ask of each: a few numbers that are kept when its timeline is dropped.
 
 use super::facts::{Facts, counts, has, is_reset};
+use super::late::AT_ONCE;
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
 use crate::tcp::Mark;
@@ -44,16 +45,27 @@ pub struct Small {
     pub fin: Option<(FrameNo, Nanos, Side)>,
     /// When both ends' FINs had been seen.
     pub closed: Option<Nanos>,
+    /// From the last payload byte to the client's FIN, where the server's came before it and did not set it off.
+    pub dropped_after: Option<Nanos>,
     /// The first RST: its frame, its time, its sender; is it an abort by its form?
     pub reset: Option<(FrameNo, Nanos, Side, bool)>,
     /// Exchanges: the client's requests, as clear text or pauses tell.
     pub requests: u32,
-    /// The longest pause after which a request was answered on this connection.
-    pub longest_pause: Option<Nanos>,
+    /// The pauses in the order of their ends.
+    pub pauses: Vec<Pause>,
     /// The time between keep-alive probes, or from the last byte to the first, and their sender.
     pub keepalive: Option<(Nanos, Side)>,
     /// The last hop count of each end's frames.
     pub ttl: Pair<u8>,
+}
+
+/// A silence between two exchanges, ended by the client's next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// From the last payload byte of either end to the request.
+    pub length: Nanos,
+    /// Did the server send anything after that request?
+    pub answered: bool,
 }
 
 /// Gathers them.
@@ -100,7 +112,15 @@ pub fn small(facts: &Facts) -> Small {
     }
     exchanges(facts, &mut small);
     small.keepalive = keepalive(facts);
+    small.dropped_after = dropped_after(facts);
     small
+}
+
+/// A client that notices the server's FIN closes at once; one that closes later does so by a timer of its own.
+fn dropped_after(facts: &Facts) -> Option<Nanos> {
+    let (server, client) = (facts.fin(Side::Server)?, facts.fin(Side::Client)?);
+    let own = facts.between(server, client) >= AT_ONCE && facts.row(client).segment.len == 0;
+    own.then(|| Some(facts.time(client) - facts.time(facts.data_before(client)?)))?
 }
 
 fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
@@ -120,8 +140,9 @@ fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
     }
 }
 
-/// Counts requests: clear text tells them; else data of the client that follows data of the server.
+/// Counts requests, and the pauses before them: clear text tells them; else data of the client that follows data of the server.
 fn exchanges(facts: &Facts, small: &mut Small) {
+    let answer = facts.data.iter().rposition(|&i| facts.row(i).from == Side::Server);
     let mut last: Option<usize> = None;
     for (place, &i) in facts.data.iter().enumerate() {
         let row = facts.row(i);
@@ -135,11 +156,8 @@ fn exchanges(facts: &Facts, small: &mut Small) {
             continue;
         }
         small.requests += 1;
-        let Some(pause) = before.map(|b| facts.time(i) - facts.time(b)).filter(|p| *p >= PAUSE) else { continue };
-        let answered = facts.data[place..].iter().any(|&j| facts.row(j).from == Side::Server);
-        if answered && small.longest_pause.is_none_or(|longest| pause > longest) {
-            small.longest_pause = Some(pause);
-        }
+        let length = before.map(|b| facts.time(i) - facts.time(b)).filter(|p| *p >= PAUSE);
+        small.pauses.extend(length.map(|length| Pause { length, answered: answer.is_some_and(|a| a > place) }));
     }
 }
 

@@ -10,6 +10,7 @@ pub mod list;
 pub mod markdown;
 pub mod mermaid;
 pub mod paint;
+pub mod servers;
 pub mod symptoms;
 pub mod text;
 mod wrap;

@@ -6,6 +6,7 @@ pub(crate) mod example;
 pub mod filter;
 pub mod label;
 pub mod remarks;
+pub mod servers;
 mod steps;
 pub mod suggest;
 pub mod units;

@@ -10,8 +10,9 @@ use super::keys::{self, Action, Place};
 use super::kinds::Kinds;
 use super::open::Open;
 use super::prompt::{Prompt, Purpose};
+use super::servers::Servers;
 use super::theme::Theme;
-use super::{connections, finding, frame, help, kinds, lanes, symptom};
+use super::{connections, finding, frame, help, kinds, lanes, servers, symptom};
 use crate::capture::FrameNo;
 use crate::diagnose::{Found, Summary};
 use crate::flow::{LoadError, Progress, Trace};
@@ -103,6 +104,8 @@ pub struct App {
     pub list: List,
     /// The findings by kind.
     pub kinds: Kinds,
+    /// The servers.
+    pub servers: Servers,
     /// What the text of a log points to.
     pub symptom: Found,
     /// The open connection.
@@ -133,6 +136,7 @@ impl App {
             data: Data::default(),
             list: List::default(),
             kinds: Kinds::default(),
+            servers: Servers::default(),
             symptom: Found::default(),
             open: None,
             whole: None,
@@ -201,8 +205,8 @@ impl App {
         match action {
             Action::Up => self.travel(-1),
             Action::Down => self.travel(1),
-            Action::PageUp => self.travel(-self.page()),
-            Action::PageDown => self.travel(self.page()),
+            Action::PageUp => self.turn(-self.page()),
+            Action::PageDown => self.turn(self.page()),
             Action::First => self.travel(isize::MIN),
             Action::Last => {
                 self.travel(isize::MAX);
@@ -233,6 +237,7 @@ impl App {
                 }
             }
             Action::Kinds => self.go(Place::Kinds),
+            Action::Servers => self.go(Place::Servers),
             Action::Symptom => self.ask(Purpose::Symptom, String::new()),
             Action::Fold => self.in_lanes(Open::toggle_fold, "there is nothing to fold here"),
             Action::Hindsight => self.toggle_hindsight(),
@@ -306,6 +311,7 @@ impl App {
                 }
             }
             Place::Kinds => self.open_kind(),
+            Place::Servers => self.open_server(),
             Place::Symptom => self.open_symptom(),
             Place::Lanes => {
                 let open = self.open.as_mut();
@@ -328,6 +334,7 @@ impl App {
         self.data = data;
         self.list.fill(&self.data.summaries);
         self.kinds = Kinds::of(&self.data.summaries);
+        self.servers = Servers::of(&self.data.summaries);
         self.spots.retain(|s| s.place != Place::Loading);
         self.go(Place::Connections);
         let only = if let [only] = self.list.order[..] { Some(self.data.summaries[only].id) } else { None };
@@ -387,6 +394,7 @@ impl App {
         match self.spot().place {
             Place::Connections => self.choose(self.list.selected.saturating_add_signed(lines)),
             Place::Kinds => self.choose(self.kinds.at.selected.saturating_add_signed(lines)),
+            Place::Servers => self.choose(self.servers.at.selected.saturating_add_signed(lines)),
             Place::Lanes if self.without_hindsight() => self.know_by(lines),
             Place::Lanes => {
                 let selected = self.open.as_ref().map_or(0, |o| o.selected);
@@ -397,10 +405,24 @@ impl App {
         self.settle();
     }
 
+    /// Turns so many lines of a page: of the chosen server's text, elsewhere as [`App::travel`].
+    fn turn(&mut self, lines: isize) {
+        if self.spot().place == Place::Servers {
+            self.scroll_to(self.spot().scroll.saturating_add_signed(lines));
+            self.settle();
+        } else {
+            self.travel(lines);
+        }
+    }
+
     pub(super) fn choose(&mut self, line: usize) {
         match (self.spot().place, &mut self.open) {
             (Place::Connections, _) => self.list.selected = line.min(self.list.order.len().saturating_sub(1)),
             (Place::Kinds, _) => self.kinds.at.selected = line,
+            (Place::Servers, _) => {
+                self.servers.at.selected = line;
+                self.scroll_to(0);
+            }
             (Place::Lanes, Some(open)) => open.select(line),
             _ => {}
         }
@@ -418,6 +440,7 @@ impl App {
         let rows = match self.spot().place {
             Place::Connections => connections::rows(self),
             Place::Kinds => kinds::rows(self),
+            Place::Servers => servers::text_rows(self),
             Place::Lanes => lanes::rows(self),
             _ => usize::from(self.size.height).saturating_sub(2),
         };
@@ -431,19 +454,22 @@ impl App {
         self.list.selected = self.list.selected.min(self.list.order.len().saturating_sub(1));
         self.list.top = keep(self.list.top, self.list.selected, self.list.order.len(), rows);
         self.kinds.at.settle(self.kinds.groups.len(), kinds::rows(self));
+        self.servers.at.settle(self.servers.all.len(), servers::rows(self));
         let rows = lanes::rows(self);
         if let Some(open) = &mut self.open {
             open.look();
             open.top = keep(open.top, open.selected, open.steps.len(), rows);
         }
         let spot = self.spot();
-        let lines = match spot.place {
-            Place::Finding => finding::lines(self).len(),
-            Place::Frame => frame::lines(self).len(),
-            Place::Symptom => symptom::lines(self).len(),
-            Place::Help => help::lines(self).len(),
+        let rows = usize::from(self.size.height).saturating_sub(2);
+        let (lines, rows) = match spot.place {
+            Place::Finding => (finding::lines(self).len(), rows),
+            Place::Frame => (frame::lines(self).len(), rows),
+            Place::Servers => (servers::lines(self).len(), servers::text_rows(self)),
+            Place::Symptom => (symptom::lines(self).len(), rows),
+            Place::Help => (help::lines(self).len(), rows),
             _ => return,
         };
-        self.scroll_to(spot.scroll.min(lines.saturating_sub(usize::from(self.size.height).saturating_sub(2))));
+        self.scroll_to(spot.scroll.min(lines.saturating_sub(rows)));
     }
 }

@@ -10,6 +10,7 @@ pub enum Place {
     Loading,
     Connections,
     Kinds,
+    Servers,
     Symptom,
     Lanes,
     Finding,
@@ -19,11 +20,16 @@ pub enum Place {
 }
 
 /// All places, with their names and what they show.
-pub const PLACES: [(Place, &str, &str); 10] = [
+pub const PLACES: [(Place, &str, &str); 11] = [
     (Place::Start, "start", "What to open, when no capture was named."),
     (Place::Loading, "loading", "How far reading the captures has come."),
     (Place::Connections, "connections", "All connections, the worst first."),
     (Place::Kinds, "findings by kind", "Each kind of finding once, the worst first, and the connections that have it."),
+    (
+        Place::Servers,
+        "servers",
+        "What all connections to each server tell together: its idle timeout, and which pauses of its clients are dangerous.",
+    ),
     (Place::Symptom, "symptom", "What a log says, and the kinds of incident that make it say so."),
     (Place::Lanes, "lanes", "One connection, frame by frame, with both ends' states beside each other."),
     (Place::Finding, "finding", "One finding: its evidence, what the application saw, what to do."),
@@ -55,6 +61,7 @@ pub enum Action {
     LastFrame,
     Finding,
     Kinds,
+    Servers,
     Symptom,
     Fold,
     Hindsight,
@@ -143,6 +150,7 @@ const EVERYWHERE: &[Place] = &[
     Place::Loading,
     Place::Connections,
     Place::Kinds,
+    Place::Servers,
     Place::Symptom,
     Place::Lanes,
     Place::Finding,
@@ -155,30 +163,49 @@ const READING: &[Place] = &[
     Place::Loading,
     Place::Connections,
     Place::Kinds,
+    Place::Servers,
     Place::Symptom,
     Place::Lanes,
     Place::Finding,
     Place::Frame,
     Place::Help,
 ];
-const INSIDE: &[Place] =
-    &[Place::Connections, Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
+const INSIDE: &[Place] = &[
+    Place::Connections,
+    Place::Kinds,
+    Place::Servers,
+    Place::Symptom,
+    Place::Lanes,
+    Place::Finding,
+    Place::Frame,
+    Place::Help,
+];
 const NO_HELP: &[Place] = &[
     Place::Start,
     Place::Loading,
     Place::Connections,
     Place::Kinds,
+    Place::Servers,
     Place::Symptom,
     Place::Lanes,
     Place::Finding,
     Place::Frame,
 ];
-const MOVING: &[Place] =
-    &[Place::Connections, Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Frame, Place::Help];
+const MOVING: &[Place] = &[
+    Place::Connections,
+    Place::Kinds,
+    Place::Servers,
+    Place::Symptom,
+    Place::Lanes,
+    Place::Finding,
+    Place::Frame,
+    Place::Help,
+];
 const FOUND: &[Place] = &[Place::Connections, Place::Lanes, Place::Finding];
 const LANES: &[Place] = &[Place::Lanes];
 const CONNECTIONS: &[Place] = &[Place::Connections];
 const KINDS: &[Place] = &[Place::Kinds];
+const SERVERS: &[Place] = &[Place::Servers];
 const SYMPTOM: &[Place] = &[Place::Symptom];
 const FRAME: &[Place] = &[Place::Frame];
 const START: &[Place] = &[Place::Start];
@@ -223,6 +250,20 @@ pub const KEYMAP: &[Binding] = &[
         "only the connections that have a finding of this kind",
     ),
     shown(
+        CONNECTIONS,
+        &[ch('s')],
+        Action::Servers,
+        "servers",
+        "the servers: idle timeouts, pauses, and which of them are dangerous",
+    ),
+    shown(
+        SERVERS,
+        &[on(KeyCode::Enter), ch('l'), on(KeyCode::Right)],
+        Action::Open,
+        "connections",
+        "only the connections to this server",
+    ),
+    shown(
         SYMPTOM,
         &[on(KeyCode::Enter)],
         Action::Open,
@@ -263,8 +304,18 @@ pub const KEYMAP: &[Binding] = &[
     shown(FRAME, &[on(KeyCode::Right), ch('l')], Action::NextFrame, "next frame", "the connection's next frame"),
     shown(FRAME, &[on(KeyCode::Left), ch('h')], Action::LastFrame, "frame before", "the connection's frame before"),
     shown(FRAME, &[ch('x')], Action::Hex, "text/hex", "show the payload as text, or all bytes in hexadecimal"),
-    row(MOVING, &[on(KeyCode::PageDown), ch(' '), ctrl('f'), ctrl('d')], Action::PageDown, "down one page"),
-    row(MOVING, &[on(KeyCode::PageUp), ctrl('b'), ctrl('u')], Action::PageUp, "up one page"),
+    row(
+        MOVING,
+        &[on(KeyCode::PageDown), ch(' '), ctrl('f'), ctrl('d')],
+        Action::PageDown,
+        "down one page; in the servers: of the text below",
+    ),
+    row(
+        MOVING,
+        &[on(KeyCode::PageUp), ctrl('b'), ctrl('u')],
+        Action::PageUp,
+        "up one page; in the servers: of the text below",
+    ),
     row(MOVING, &[ch('g'), on(KeyCode::Home)], Action::First, "to the beginning"),
     row(MOVING, &[ch('G'), on(KeyCode::End)], Action::Last, "to the end; in the lanes: the last frame"),
     shown(PROMPT, &[on(KeyCode::Enter)], Action::Accept, "do it", "take what is typed"),
@@ -284,7 +335,7 @@ pub const KEYMAP: &[Binding] = &[
         "back to where you came from; a filter is removed first",
     ),
     row(
-        &[Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Help],
+        &[Place::Kinds, Place::Servers, Place::Symptom, Place::Lanes, Place::Finding, Place::Help],
         &[on(KeyCode::Left), ch('h')],
         Action::Back,
         "back to where you came from",

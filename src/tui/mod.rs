@@ -23,6 +23,7 @@ mod overview;
 pub mod picture;
 mod prompt;
 mod row;
+mod servers;
 mod start;
 mod symptom;
 mod terminal;

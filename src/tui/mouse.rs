@@ -5,7 +5,7 @@ use ratatui::layout::Position;
 
 use super::app::{App, Effect};
 use super::keys::{Action, Place};
-use super::{connections, kinds, lanes};
+use super::{connections, kinds, lanes, servers};
 
 /// Lines that a turn of the mouse wheel moves.
 const WHEEL: isize = 3;
@@ -33,6 +33,7 @@ impl App {
         let hit = match place {
             Place::Connections => connections::hit(self, at),
             Place::Kinds => kinds::hit(self, at),
+            Place::Servers => servers::hit(self, at),
             Place::Lanes => lanes::hit(self, at),
             _ => None,
         };
@@ -41,6 +42,7 @@ impl App {
         let chosen = match place {
             Place::Lanes => self.open.as_ref().map(|o| o.selected),
             Place::Kinds => Some(self.kinds.at.selected),
+            Place::Servers => Some(self.servers.at.selected),
             _ => Some(self.list.selected),
         };
         if chosen == Some(line) {

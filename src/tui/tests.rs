@@ -140,6 +140,8 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
     press(&mut filter, "/server port");
     let mut kinds = many(size);
     press(&mut kinds, "f");
+    let mut servers = many(size);
+    press(&mut servers, "s");
     let mut symptom = many(size);
     press(&mut symptom, "tEOFException: limit=0\n");
     vec![
@@ -148,6 +150,7 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
         ("connections", many(size)),
         ("filter", filter),
         ("kinds", kinds),
+        ("servers", servers),
         ("symptom", symptom),
         ("lanes", incident(size)),
         ("finding", after("f")),
@@ -161,7 +164,7 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
 fn every_place_at_the_usual_sizes() {
     for (width, height) in SIZES {
         let usual = width == 80 || width == 120;
-        let main = |name: &str| matches!(name, "start" | "connections" | "kinds" | "lanes" | "finding");
+        let main = |name: &str| matches!(name, "start" | "connections" | "kinds" | "servers" | "lanes" | "finding");
         for (name, app) in places((width, height)).into_iter().filter(|(name, _)| usual || main(name)) {
             insta::assert_snapshot!(format!("{name}-{width}x{height}"), screen(&app));
         }
@@ -321,6 +324,31 @@ fn a_kind_shows_its_connections() {
 }
 
 #[test]
+fn a_server_shows_its_connections() {
+    for palette in [Palette::Dark, Palette::Light, Palette::Mono] {
+        let mut app = many((80, 24));
+        app.theme.palette = palette;
+        press(&mut app, "s");
+        let shown = screen(&app);
+        for words in ["192.0.2.80:80", "5.00 s", "idle timeout", "lines 1 to "] {
+            assert!(shown.contains(words), "{words} is not in\n{shown}");
+        }
+        let plain = |c: &ratatui::buffer::Cell| c.fg == Color::Reset && c.bg == Color::Reset;
+        assert_eq!(drawn(&app).content().iter().all(plain), palette == Palette::Mono);
+        press(&mut app, "  ");
+        let below = screen(&app);
+        assert!(below.contains("dangerous") && below.contains("Why at low load only"), "{below}");
+    }
+    let mut app = many((120, 40));
+    let all = app.list.order.len();
+    press(&mut app, "s\n");
+    assert_eq!(app.list.filter.as_deref(), Some("server host 192.0.2.80 and server port 80"));
+    assert!(app.place() == Place::Connections && app.list.order.len() < all);
+    press(&mut app, "\x1bs\x1b");
+    assert_eq!((app.place(), app.list.order.len()), (Place::Connections, all));
+}
+
+#[test]
 fn a_pasted_trace_leads_to_connections() {
     let mut app = many((120, 40));
     let trace = "java.io.IOException: unexpected end of stream\n\tat okhttp3.Call\nCaused by: java.io.EOFException: \\n not \
@@ -427,11 +455,11 @@ fn no_key_is_dead() {
                     let effect = key(&mut app, bound.code, modifiers);
                     seen(&app, &effect) != before
                 };
-                // at the beginning, at the end, and in the middle
+                // at the beginning, at the end, in the middle, and on the second page
                 let prepare = match place {
-                    Place::Start | Place::Loading => &["", "", ""],
+                    Place::Start | Place::Loading => &[""][..],
                     Place::Prompt => &["7", "", "12←"],
-                    _ => &["g", "G", "gjj"],
+                    _ => &["g", "G", "gjj", "g "],
                 };
                 let works = prepare.iter().any(|p| does_something(p));
                 assert!(works, "{} in {place:?} does nothing: {}", bound.name(), binding.words);
@@ -447,6 +475,7 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
         Place::Start | Place::Loading => return App::new(Theme::default(), Size { width: 80, height: 24 }, place),
         Place::Connections => {}
         Place::Kinds => press(&mut app, "f"),
+        Place::Servers => press(&mut app, "s"),
         Place::Symptom => press(&mut app, "tECONNRESET\n"),
         Place::Lanes => {
             // the list behind it has more connections
@@ -463,8 +492,16 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
 
 #[test]
 fn every_place_leads_back() {
-    for place in [Place::Kinds, Place::Symptom, Place::Lanes, Place::Finding, Place::Frame, Place::Help, Place::Prompt]
-    {
+    for place in [
+        Place::Kinds,
+        Place::Servers,
+        Place::Symptom,
+        Place::Lanes,
+        Place::Finding,
+        Place::Frame,
+        Place::Help,
+        Place::Prompt,
+    ] {
         let mut app = prepared(place, (80, 24));
         for _ in 0..4 {
             press(&mut app, "\x1b");

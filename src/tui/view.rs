@@ -10,7 +10,7 @@ use super::keys::{self, Place};
 use super::prompt::Purpose;
 use super::text;
 use super::theme::{Glyph, Role, Theme};
-use super::{connections, finding, frame, help, kinds, lanes, start, symptom};
+use super::{connections, finding, frame, help, kinds, lanes, servers, start, symptom};
 
 /// The smallest screen on which both lanes can be read.
 pub const LEAST: Size = Size { width: 60, height: 15 };
@@ -30,6 +30,7 @@ pub fn view(app: &App, frame: &mut Frame<'_>) {
         Place::Lanes => lanes::draw(app, frame),
         Place::Finding => finding::draw(app, frame),
         Place::Frame => frame::draw(app, frame),
+        Place::Servers => servers::draw(app, frame),
         Place::Symptom => symptom::draw(app, frame),
         Place::Help => help::draw(app, frame),
     }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::super::across::lost_a_request;
+use super::super::bursts::{Burst, Close, bursts};
 use super::super::facts::{count, seconds};
 use super::super::{Check, Figure, Finding, Hits, Line, Rule, Severity, Summary};
-use crate::capture::{FrameNo, Nanos};
+use crate::capture::Nanos;
 use crate::flow::{Endpoint, Side};
 use crate::tcp::Certainty;
 
@@ -35,60 +36,19 @@ pub static RULE: Rule = Rule {
     check: Check::All(check),
 };
 
-/// Closes within this belong together.
-const BURST: Nanos = 10_000_000;
-/// So many make a burst.
-const ENOUGH: usize = 3;
-/// A burst has so many times more closes than the server's average would have.
-const UNUSUAL: f64 = 10.0;
-/// Idle times that differ by less may come from one timer.
-const DIFFERENT: Nanos = 1_000_000_000;
-/// Idle enough that no exchange was going on.
-const IDLE: Nanos = 100_000_000;
-
-/// A close by a server.
-struct Close<'a> {
-    time: Nanos,
-    frame: FrameNo,
-    idle: Nanos,
-    of: &'a Summary,
-}
-
 fn check(summaries: &[Summary], hits: &mut Hits) {
-    let mut servers: HashMap<Endpoint, (Vec<Close>, Nanos, Nanos)> = HashMap::new();
+    let mut servers: HashMap<Endpoint, Vec<&Summary>> = HashMap::new();
     for s in summaries {
-        let entry = servers.entry(s.ends.server).or_insert((Vec::new(), s.start, s.end));
-        (entry.1, entry.2) = (entry.1.min(s.start), entry.2.max(s.end));
-        if let (Some((frame, time, Side::Server)), Some((idle, Side::Server))) = (s.small.fin, s.idle_before_fin) {
-            entry.0.extend((idle >= IDLE).then_some(Close { time, frame, idle, of: s }));
-        }
+        servers.entry(s.ends.server).or_default().push(s);
     }
-    let mut bursts: Vec<Finding> = Vec::new();
-    for (closes, start, end) in servers.values_mut() {
-        closes.sort_by_key(|c| (c.time, c.frame));
-        let expected = closes.len() as f64 * BURST as f64 / (*end - *start).max(BURST) as f64;
-        let mut first = 0;
-        while first < closes.len() {
-            let last = first + closes[first..].partition_point(|c| c.time - closes[first].time <= BURST);
-            let burst = &closes[first..last];
-            first = last;
-            if burst.len() >= ENOUGH && burst.len() as f64 >= UNUSUAL * expected {
-                bursts.extend(findings(burst));
-            }
-        }
-    }
-    bursts.sort_by_key(|f| f.connection);
-    hits.findings.extend(bursts);
+    let mut found: Vec<Finding> = servers.values().flat_map(|group| bursts(group)).flat_map(|b| findings(&b)).collect();
+    found.sort_by_key(|f| f.connection);
+    hits.findings.extend(found);
 }
 
-fn findings(burst: &[Close]) -> Vec<Finding> {
-    let idles = || burst.iter().map(|c| c.idle);
-    let (Some(shortest), Some(longest)) = (idles().min(), idles().max()) else { return Vec::new() };
-    if longest - shortest < DIFFERENT {
-        return Vec::new();
-    }
-    let lost = burst.iter().filter(|c| lost_a_request(c.of)).count();
-    let spread = burst[burst.len() - 1].time - burst[0].time;
+fn findings(burst: &Burst) -> Vec<Finding> {
+    let closes = &burst.closes;
+    let lost = closes.iter().filter(|c| lost_a_request(c.of)).count();
     let in_words = |ns: Nanos| seconds(ns as f64 / 1e9);
     let lost_words = match lost {
         0 => "no request was lost".to_string(),
@@ -97,10 +57,10 @@ fn findings(burst: &[Close]) -> Vec<Finding> {
     let one = |c: &Close| {
         let says = format!(
             "The server closed this and {} other connections within {}, after {} to {} of silence; {lost_words}.",
-            burst.len() - 1,
-            in_words(spread),
-            in_words(shortest),
-            in_words(longest)
+            closes.len() - 1,
+            in_words(burst.spread),
+            in_words(burst.idle.0),
+            in_words(burst.idle.1)
         );
         let mut f = Finding::on(&RULE, c.of.id, Certainty::Inferred, vec![c.frame], says);
         if !lost_a_request(c.of) {
@@ -108,9 +68,9 @@ fn findings(burst: &[Close]) -> Vec<Finding> {
         }
         f.side = Some(Side::Server);
         f.figures.push(("idle_before_fin", Figure::Seconds(c.idle as f64 / 1e9)));
-        f.figures.push(("fin_count", Figure::Count(burst.len() as u64)));
+        f.figures.push(("fin_count", Figure::Count(closes.len() as u64)));
         let others: Vec<String> =
-            burst.iter().filter(|o| o.of.id != c.of.id).take(10).map(|o| o.of.id.to_string()).collect();
+            closes.iter().filter(|o| o.of.id != c.of.id).take(10).map(|o| o.of.id.to_string()).collect();
         f.proof.push(Line {
             about: String::new(),
             says: format!("The same moment, different idle times: connections {}.", others.join(", ")),
@@ -118,5 +78,5 @@ fn findings(burst: &[Close]) -> Vec<Finding> {
         });
         f
     };
-    burst.iter().map(one).collect()
+    closes.iter().map(one).collect()
 }
