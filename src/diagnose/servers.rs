@@ -291,9 +291,9 @@ pub(super) fn reuses(group: &[&Summary]) -> Vec<Nanos> {
     gaps
 }
 
-/// By how many seconds times of one timer differ: by a second, or a hundredth of the time.
+/// By how many seconds times of one timer differ: by a second, of short times less, of long ones a hundredth.
 fn tolerance(seconds: f64) -> f64 {
-    (seconds * 0.01).max(1.0)
+    (seconds * 0.1).min(1.0).max(seconds * 0.01)
 }
 
 /// The time on which most of these agree, if it is enough of them, or all.
@@ -332,6 +332,7 @@ mod tests {
         assert!(found.is_sure() && found.known(Role::Server).any(|t| t.product == "nginx keepalive_timeout"));
         assert!(timer(seconds(&[5.0, 10.0, 15.0, 20.0])).is_none());
         assert!(timer(Vec::new()).is_none());
+        assert!(timer(seconds(&[1.15, 1.4, 1.61, 1.99])).is_none(), "short times agree more closely");
         let once = timer(seconds(&[10.0])).expect("what was seen once");
         assert!(!once.is_sure());
         let by_chance: Vec<f64> = (0..100).map(f64::from).chain([50.1, 50.2]).collect();

@@ -173,3 +173,42 @@ fn keepalive(facts: &Facts) -> Option<(Nanos, Side)> {
     };
     Some((period, from))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{EXCHANGE, timeline};
+    use super::*;
+
+    fn of(more: &str) -> Small {
+        let timeline = timeline(&format!("{EXCHANGE}{more}"));
+        small(&Facts::of(&timeline, 0))
+    }
+
+    #[test]
+    fn pauses_stand_before_requests() {
+        let used = of("
+            30.012 C P. 301 901 300 get
+            30.020 S P. 901 601 900 ok
+            90.020 C P. 601 1801 300 get");
+        let lengths: Vec<(Nanos, bool)> = used.pauses.iter().map(|p| (p.length / 1_000_000_000, p.answered)).collect();
+        assert_eq!((used.requests, lengths), (3, vec![(30, true), (60, false)]));
+    }
+
+    #[test]
+    fn a_client_that_closes_long_after_the_server_does_so_by_its_own_timer() {
+        let late = of("
+            75.012 S F. 901 301 0
+            75.013 C . 301 902 0
+            300.012 C F. 301 902 0");
+        assert_eq!(late.dropped_after, Some(300_000_000_000));
+        let noticed = of("
+            75.012 S F. 901 301 0
+            75.013 C F. 301 902 0");
+        assert_eq!(noticed.dropped_after, None);
+        let lost = of("
+            75.012 S F. 901 301 0
+            80.012 C P. 301 902 300 get
+            80.013 C F. 601 902 0");
+        assert!(lost.dropped_after.is_some_and(|t| t < 10_000_000), "right after its own request: no timer");
+    }
+}

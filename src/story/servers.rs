@@ -157,10 +157,10 @@ fn bursts(server: &Server, origin: Nanos) -> String {
     format!("{}, after different silences: a reload, or the end of its process", words.join(", "))
 }
 
-/// The clients of which there is something to say about pauses, the most endangered first.
+/// The clients whose pauses can be told apart, since a timeout is known, or that lost requests: the most endangered first.
 pub fn clients(server: &Server) -> impl Iterator<Item = &Client> {
-    let told = |c: &&Client| c.pauses.is_some() || c.timeout.is_some() || c.lost_requests > 0;
-    server.clients.iter().filter(move |c| server.timeout.is_some() || told(c))
+    let known = |c: &&Client| c.timeout.is_some_and(|t| t.is_sure()) || c.lost_requests > 0;
+    server.clients.iter().filter(move |c| server.timeout.is_some() || known(c))
 }
 
 /// A client's connections and pauses in a few words.
@@ -233,17 +233,24 @@ pub fn zones(server: &Server, client: &Client) -> Vec<Fact> {
     out
 }
 
-/// Why requests are lost at low load alone, and the cure; `None` where no pause is known to be dangerous.
+/// Why requests are lost at low load alone, and the cure; `None` where no pause is known to be dangerous. What a server did
+/// once, without a loss, gives no reason for that.
 pub fn why(server: &Server) -> Option<String> {
+    let sure = server.timeout.is_some_and(|t| t.is_sure());
+    if !sure && server.lost_requests == 0 {
+        return None;
+    }
     let mut dangers = server.clients.iter().filter_map(|c| server.dangerous(c.timeout.as_ref()));
     let (from, to) = dangers.next()?;
     let from = about_seconds(from);
-    let until = to.map_or_else(String::new, |to| format!(" but not for {}", about_seconds(to)));
-    let sure = server.timeout.is_some_and(|t| t.is_sure());
+    let between = match to {
+        Some(to) => format!("between {from} and {}", about_seconds(to)),
+        None => format!("of {from} or more"),
+    };
     let given = if sure { "" } else { "if that is the server's timeout, then " };
     Some(format!(
         "Why at low load only: {given}under load the next request comes before {from} are over, so a connection is used again before \
-         the server closes it. Only a client that pauses for {from}{until} takes out a connection that the server has already \
+         the server closes it. Only after a pause {between} does a client take out a connection that the server has already \
          closed, and its request is lost. The cure: a client's idle timeout below {from}."
     ))
 }
