@@ -14,6 +14,8 @@ use crate::tcp::Opening;
 const AGREE: usize = 3;
 /// And one of so many: among many different times, some agree by chance.
 const SHARE: usize = 4;
+/// A connection that is opened so soon after the close of another takes its place.
+const REPLACED: Nanos = 50_000_000;
 
 /// A time after which connections end, as they show it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,7 +88,7 @@ pub struct Zones {
     pub safe: usize,
     /// See [`Zone::Dangerous`].
     pub dangerous: usize,
-    /// Pauses that the client's own timeout ended: it closed the connection.
+    /// Pauses that the client's own close ended: its pool's timer, or its look at the connection before the next request.
     pub noticed: usize,
     /// Pauses of which nothing can be said, since no timeout is known.
     pub unknown: usize,
@@ -203,7 +205,7 @@ fn server(at: Endpoint, group: &[&Summary]) -> Server {
     };
     // a single close after less than what others outlasted is no timeout
     let outlasted = |t: &Timer| answered().filter(|p| t.is_outlasted_by(*p as f64 / 1e9)).count();
-    let timeout = timer(silences(group, Side::Server)).filter(|t| t.is_sure() || outlasted(t) == 0);
+    let timeout = timer(server_closes(group)).filter(|t| t.is_sure() || outlasted(t) == 0);
     let bursts = bursts(group);
     let mut server = Server {
         at,
@@ -214,9 +216,9 @@ fn server(at: Endpoint, group: &[&Summary]) -> Server {
         refused: count(Opening::Refused),
         unanswered: count(Opening::Unanswered),
         timeout,
-        closes: Spread::of(silences(group, Side::Server).into_iter()),
+        closes: Spread::of(server_closes(group).into_iter()),
         outlasted: timeout.as_ref().map_or(0, outlasted),
-        client_timeout: timer(silences(group, Side::Client)),
+        client_timeout: timer(client_drops(group).alone),
         pauses: pauses(group),
         longest_pause: answered().max(),
         requests: Spread::of(group.iter().filter(|s| s.request.is_some()).map(|s| s.small.requests.into())),
@@ -239,8 +241,8 @@ fn server(at: Endpoint, group: &[&Summary]) -> Server {
 }
 
 fn client(server: &Server, address: IpAddr, group: &[&Summary]) -> Client {
-    let closes = silences(group, Side::Client);
-    let timeout = timer(closes.clone());
+    let drops = client_drops(group);
+    let timeout = timer(drops.alone);
     let mut zones = Zones::default();
     for pause in group.iter().flat_map(|s| &s.small.pauses) {
         match server.zone(timeout.as_ref(), pause.length as f64 / 1e9) {
@@ -250,8 +252,8 @@ fn client(server: &Server, address: IpAddr, group: &[&Summary]) -> Client {
             None => zones.unknown += 1,
         }
     }
-    // its pool dropped these before anybody asked for them
-    zones.noticed += timeout.filter(Timer::is_sure).map_or(0, |t| t.alike);
+    // its pool dropped these, before or when somebody asked for them
+    zones.noticed += drops.replaced.len() + timeout.filter(Timer::is_sure).map_or(0, |t| t.alike);
     Client {
         address,
         connections: group.len(),
@@ -262,14 +264,42 @@ fn client(server: &Server, address: IpAddr, group: &[&Summary]) -> Client {
     }
 }
 
-/// The silences after which an end closed by itself, at once left out.
-fn silences(group: &[&Summary], side: Side) -> Vec<Nanos> {
-    let of = |s: &&Summary| match s.idle_before_fin {
-        Some((idle, by)) if by == side => Some(idle),
-        _ if side == Side::Client => s.small.dropped_after,
-        _ => None,
-    };
-    group.iter().filter_map(of).filter(|idle| *idle as f64 / 1e9 >= AT_ONCE).collect()
+/// The silences after which the server closed first, at once left out.
+fn server_closes(group: &[&Summary]) -> Vec<Nanos> {
+    let first = group.iter().filter_map(|s| s.idle_before_fin).filter(|(_, by)| *by == Side::Server);
+    first.map(|(idle, _)| idle).filter(|idle| is_silence(*idle)).collect()
+}
+
+/// The silences after which clients closed by themselves, at once left out.
+#[derive(Debug, Default)]
+struct Drops {
+    /// Those that nothing else ended: a timer's, or the program's end.
+    alone: Vec<Nanos>,
+    /// Those that the next request ended: the client found the connection closed or too old, and opened a new one.
+    replaced: Vec<Nanos>,
+}
+
+fn client_drops(group: &[&Summary]) -> Drops {
+    let mut opened: HashMap<IpAddr, Vec<Nanos>> = HashMap::new();
+    for s in group {
+        opened.entry(s.ends.client.address).or_default().push(s.start);
+    }
+    for times in opened.values_mut() {
+        times.sort_unstable();
+    }
+    let mut drops = Drops::default();
+    for s in group {
+        let Some((idle, at)) = s.small.dropped.filter(|(idle, _)| is_silence(*idle)) else { continue };
+        let times = opened.get(&s.ends.client.address).map_or(&[][..], Vec::as_slice);
+        let next = times.get(times.partition_point(|time| *time < at));
+        let kind = if next.is_some_and(|next| next - at <= REPLACED) { &mut drops.replaced } else { &mut drops.alone };
+        kind.push(idle);
+    }
+    drops
+}
+
+fn is_silence(idle: Nanos) -> bool {
+    idle as f64 / 1e9 >= AT_ONCE
 }
 
 fn pauses(group: &[&Summary]) -> Option<Spread> {

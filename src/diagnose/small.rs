@@ -45,8 +45,8 @@ pub struct Small {
     pub fin: Option<(FrameNo, Nanos, Side)>,
     /// When both ends' FINs had been seen.
     pub closed: Option<Nanos>,
-    /// From the last payload byte to the client's FIN, where the server's came before it and did not set it off.
-    pub dropped_after: Option<Nanos>,
+    /// The silence before the client's FIN, where no FIN of the server's had set it off, and when it was sent.
+    pub dropped: Option<(Nanos, Nanos)>,
     /// The first RST: its frame, its time, its sender; is it an abort by its form?
     pub reset: Option<(FrameNo, Nanos, Side, bool)>,
     /// Exchanges: the client's requests, as clear text or pauses tell.
@@ -112,15 +112,16 @@ pub fn small(facts: &Facts) -> Small {
     }
     exchanges(facts, &mut small);
     small.keepalive = keepalive(facts);
-    small.dropped_after = dropped_after(facts);
+    small.dropped = dropped(facts);
     small
 }
 
-/// A client that notices the server's FIN closes at once; one that closes later does so by a timer of its own.
-fn dropped_after(facts: &Facts) -> Option<Nanos> {
-    let (server, client) = (facts.fin(Side::Server)?, facts.fin(Side::Client)?);
-    let own = facts.between(server, client) >= AT_ONCE && facts.row(client).segment.len == 0;
-    own.then(|| Some(facts.time(client) - facts.time(facts.data_before(client)?)))?
+/// A client that notices the server's FIN closes at once; one that closes later, or first, has a reason of its own.
+fn dropped(facts: &Facts) -> Option<(Nanos, Nanos)> {
+    let fin = facts.fin(Side::Client)?;
+    let own = facts.fin(Side::Server).is_none_or(|server| server > fin || facts.between(server, fin) >= AT_ONCE);
+    let last = facts.data_before(fin).filter(|_| own && facts.row(fin).segment.len == 0)?;
+    Some((facts.time(fin) - facts.time(last), facts.time(fin)))
 }
 
 fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
@@ -200,15 +201,15 @@ mod tests {
             75.012 S F. 901 301 0
             75.013 C . 301 902 0
             300.012 C F. 301 902 0");
-        assert_eq!(late.dropped_after, Some(300_000_000_000));
+        assert_eq!(late.dropped, Some((300_000_000_000, 300_012_000_000)));
         let noticed = of("
             75.012 S F. 901 301 0
             75.013 C F. 301 902 0");
-        assert_eq!(noticed.dropped_after, None);
+        assert_eq!(noticed.dropped, None);
         let lost = of("
             75.012 S F. 901 301 0
             80.012 C P. 301 902 300 get
             80.013 C F. 601 902 0");
-        assert!(lost.dropped_after.is_some_and(|t| t < 10_000_000), "right after its own request: no timer");
+        assert!(lost.dropped.is_some_and(|(silence, _)| silence < 10_000_000), "right after its own request: no timer");
     }
 }

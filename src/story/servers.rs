@@ -208,18 +208,14 @@ pub fn zones(server: &Server, client: &Client) -> Vec<Fact> {
     out.push(("dangerous", format!("{dangerous}{lost}")));
     let noticed = match (patience, client.timeout) {
         (Some(from), _) => {
-            format!(
-                "{}, from {} on: the client's pool drops the connection first",
-                pauses(zones.noticed),
-                about_seconds(from)
-            )
+            format!("{}, from {} on: the client drops the connection first", pauses(zones.noticed), about_seconds(from))
+        }
+        (None, _) if zones.noticed > 0 => {
+            format!("{}: the client closed by itself, and opened another connection", pauses(zones.noticed))
         }
         (None, Some(t)) => {
-            format!(
-                "not known: the client closed {} after {}",
-                if t.alike == 1 { "once" } else { "twice" },
-                about_seconds(t.seconds)
-            )
+            let times = if t.alike == 1 { "once" } else { "twice" };
+            format!("not known: the client closed {times} after {}", about_seconds(t.seconds))
         }
         (None, None) => "not known: the client closed no connection by itself after a silence".to_owned(),
     };
@@ -288,6 +284,15 @@ mod tests {
         ] {
             assert!(told.contains(words), "{words} is not in\n{told}");
         }
+    }
+
+    #[test]
+    fn a_client_that_looks_before_use_notices() {
+        let told = told("okhttp-post-noticed");
+        for words in ["noticed: 1 pause: the client closed by itself, and opened another", "dangerous: 0 pauses"] {
+            assert!(told.contains(words), "{words} is not in\n{told}");
+        }
+        assert!(!told.contains("clients' own"), "{told}");
     }
 
     #[test]
