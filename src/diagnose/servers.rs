@@ -177,6 +177,11 @@ impl Server {
         }
     }
 
+    /// Pauses of all its clients that were long enough for a request to be lost.
+    pub fn dangerous_pauses(&self) -> usize {
+        self.clients.iter().map(|c| c.zones.dangerous).sum()
+    }
+
     /// The pauses, in seconds, after which a request of such a client is lost: from the server's timeout to the client's,
     /// or without end. `None` where the client gives up first, or the server's timeout is not known.
     pub fn dangerous(&self, client: Option<&Timer>) -> Option<(f64, Option<f64>)> {
@@ -186,14 +191,16 @@ impl Server {
     }
 }
 
-/// The servers of these connections, those with the most connections first.
+/// The servers of these connections: those that lost requests first, then those with dangerous pauses, then those with the
+/// most connections.
 pub fn servers<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> Vec<Server> {
     let mut groups: HashMap<Endpoint, Vec<&Summary>> = HashMap::new();
     for s in summaries {
         groups.entry(s.ends.server).or_default().push(s);
     }
     let mut servers: Vec<Server> = groups.into_iter().map(|(at, group)| server(at, &group)).collect();
-    servers.sort_by(|a, b| b.connections.len().cmp(&a.connections.len()).then(a.at.cmp(&b.at)));
+    let matters = |s: &Server| (s.lost_requests, s.dangerous_pauses(), s.connections.len());
+    servers.sort_by(|a, b| matters(b).cmp(&matters(a)).then(a.at.cmp(&b.at)));
     servers
 }
 

@@ -114,7 +114,10 @@ pub fn index(look: Look, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out, "  {:width$}  {}", entry.name(), paint.text(entry.what()))?;
     }
-    Ok(())
+    writeln!(
+        out,
+        "\n`finwait explain NAME` says more; `finwait explain --symptom TEXT` tells what a log's text points to."
+    )
 }
 
 fn heading(entry: Entry) -> &'static str {

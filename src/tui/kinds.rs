@@ -189,12 +189,12 @@ fn others(group: &Group, room: usize) -> String {
     let milder = milder(group).map_or_else(String::new, |words| format!(" ({words})"));
     let mut out = format!("{count} more{milder}: ");
     for (i, id) in group.others().enumerate() {
-        let id = id.to_string();
-        if out.len() + id.len() + 3 > room {
-            out.push('…');
+        let id = if i > 0 { format!(", {id}") } else { id.to_string() };
+        if out.len() + id.len() + ", …".len() > room {
+            out.push_str(", …");
             break;
         }
-        out.extend([if i > 0 { ", " } else { "" }, &id]);
+        out.push_str(&id);
     }
     out
 }

@@ -17,7 +17,7 @@ use crate::story::units;
 /// The place's state.
 #[derive(Debug, Default)]
 pub struct Servers {
-    /// All servers, those with the most connections first.
+    /// All servers, those that lost requests first.
     pub all: Vec<Server>,
     /// The chosen one.
     pub at: Choice,
@@ -80,7 +80,7 @@ struct Column {
 const COLUMNS: [Column; 6] = [
     Column { name: "connections", width: 11, of: |s| text::thousands(s.connections.len() as u64) },
     Column { name: "timeout", width: 9, of: timeout },
-    Column { name: "dangerous", width: 9, of: |s| some(s.clients.iter().map(|c| c.zones.dangerous).sum()) },
+    Column { name: "dangerous", width: 9, of: |s| some(s.dangerous_pauses()) },
     Column { name: "lost", width: 6, of: |s| some(s.lost_requests) },
     Column { name: "clients", width: 8, of: |s| text::thousands(s.clients.len() as u64) },
     Column { name: "failed", width: 7, of: |s| some(s.refused + s.unanswered) },
