@@ -1,13 +1,16 @@
 //! What rules about several connections ask of each: a few numbers that are kept when its timeline is dropped.
 
 use super::facts::{Facts, counts, has, is_reset};
+use super::unanswered::LONG_IDLE;
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
-use crate::tcp::Mark;
+use crate::tcp::{Mark, State};
 use crate::wire::{Flags, Options, PayloadKind, Seq};
 
 /// A pause before which data belongs to another exchange than what came before, where nothing else tells.
 const PAUSE: Nanos = 100_000_000;
+/// No stack sends a SYN again sooner.
+const SYN_TIMER: Nanos = 200_000_000;
 /// So many copies of a SYN are kept.
 const MAX_SYNS: usize = 16;
 
@@ -54,6 +57,25 @@ pub struct Small {
     pub keepalive: Option<(Nanos, Side)>,
     /// The last hop count of each end's frames.
     pub ttl: Pair<u8>,
+    /// When the server's last frame that is no RST was captured.
+    pub heard: Option<Nanos>,
+    /// The server's end no longer knew the connection when data came.
+    pub forgotten: Option<Forgotten>,
+    /// A SYN into the open connection that was not accepted, its repetition, and later fresh data by the old numbers.
+    pub syn_into_live: Option<[FrameNo; 3]>,
+}
+
+/// Data on an open connection, not idle for long, that was answered by an RST from a host without such a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Forgotten {
+    /// The data.
+    pub data: FrameNo,
+    /// The RST.
+    pub reset: FrameNo,
+    /// When the RST was captured.
+    pub time: Nanos,
+    /// Has it another hop count than the server's frames before?
+    pub other_hops: bool,
 }
 
 /// Gathers them.
@@ -75,6 +97,9 @@ pub fn small(facts: &Facts) -> Small {
             continue;
         }
         small.ttl[from] = segment.ttl;
+        if from == Side::Server {
+            small.heard = small.heard.max(Some(segment.time));
+        }
         let again = has(row, Mark::Retransmission) || has(row, Mark::FastRetransmission);
         small.resent += u32::from(again && segment.len > 0);
         if flags.has(Flags::SYN) {
@@ -98,6 +123,8 @@ pub fn small(facts: &Facts) -> Small {
             }
         }
     }
+    small.forgotten = forgotten(facts);
+    small.syn_into_live = syn_into_live(facts);
     exchanges(facts, &mut small);
     small.keepalive = keepalive(facts);
     small
@@ -118,6 +145,49 @@ fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
         small.syn_end.get_or_insert(segment.end());
         small.syns.push(row.number());
     }
+}
+
+fn forgotten(facts: &Facts) -> Option<Forgotten> {
+    // it may have the marks of somebody else's frame, so that it does not count as the server's
+    let rows = &facts.timeline.rows;
+    let reset = rows.iter().position(|r| is_reset(r) && !r.segment.flags.has(Flags::DUPLICATE))?;
+    let row = &rows[reset];
+    let data = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok())?;
+    let before = facts.data_before(data)?;
+    let reply = facts.is_reply(reset) && row.from == Side::Server && !row.segment.flags.has(Flags::ACK);
+    let open = !facts.fins.iter().any(|&i| i < reset) && facts.between(before, data) < LONG_IDLE;
+    // it had served the connection, and says nothing more on it
+    let own = |r: &&crate::tcp::Row| r.from == Side::Server && counts(r) && !is_reset(r);
+    let served = facts.data_of_before(Side::Server, data)?;
+    let silent = !rows[reset + 1..].iter().any(|r| own(&r));
+    (reply && open && silent).then(|| Forgotten {
+        data: facts.number(data),
+        reset: row.number(),
+        time: row.segment.time,
+        other_hops: facts.row(served).segment.ttl != row.segment.ttl,
+    })
+}
+
+fn syn_into_live(facts: &Facts) -> Option<[FrameNo; 3]> {
+    let rows = &facts.timeline.rows;
+    // since its sender goes on, it counts as somebody else's
+    let new = |r: &crate::tcp::Row| {
+        let syn = r.segment.flags.has(Flags::SYN) && !r.segment.flags.any(Flags::ACK | Flags::DUPLICATE);
+        syn && r.from == Side::Client && r.seq != 0
+    };
+    let syn = rows.iter().skip(1).position(new)? + 1;
+    // a socket sends it again; who forges one to probe or to disturb does not wait for an answer
+    let again = rows[syn..].iter().find(|r| {
+        new(r) && r.segment.seq == rows[syn].segment.seq && r.segment.time - rows[syn].segment.time >= SYN_TIMER
+    })?;
+    let open = rows[syn - 1].cells;
+    if open.client.state != State::Established || open.server.state != State::Established {
+        return None;
+    }
+    let last = facts.data_of_before(Side::Client, syn)?;
+    // accepted, it would have begun a new connection
+    let goes_on = facts.data_of_after(Side::Client, syn).next().filter(|&i| rows[i].seq == rows[last].end())?;
+    facts.acknowledged(goes_on).map(|_| [facts.number(syn), again.number(), facts.number(goes_on)])
 }
 
 /// Counts requests: clear text tells them; else data of the client that follows data of the server.

@@ -1,5 +1,7 @@
 //! Each rule on frames that make it fire, and on look-alikes that must not.
 
+use std::fmt::Write;
+
 use super::super::testing::{EXCHANGE, judged, verdicts};
 use super::super::{Figure, Finding};
 
@@ -548,4 +550,108 @@ fn artefacts_are_named_only_where_they_matter() {
         0.01 S P. 1 101 100 ok
         0.01 C . 101 101 0";
     assert_eq!(verdicts(middle), [""; 0]);
+}
+
+/// A transfer by the server, at which it is captured: `rounds` windows of two segments, one a round trip of `trip`
+/// seconds; the client's acknowledgements have the windows `windows` in turn.
+fn by_windows(rounds: usize, trip: f64, windows: &[u16]) -> String {
+    let mut text = "
+        0.0000 C S 0 - 0 win=2920
+        0.0001 S S. 0 1 0
+        0.0600 C . 1 1 0 win=2920
+        0.0610 C P. 1 1 300 get win=2920"
+        .to_string();
+    for n in 0..rounds {
+        let (t, a) = (0.062 + trip * n as f64, 1 + 2920 * n);
+        let window = windows[n % windows.len()];
+        let _ = write!(
+            text,
+            "
+            {t} S . {a} 301 1460
+            {} S . {} 301 1460
+            {} C . 301 {} 0 win={window}",
+            t + 0.0001,
+            a + 1460,
+            t + trip - 0.0002,
+            a + 2920
+        );
+    }
+    text
+}
+
+#[test]
+fn a_window_that_is_too_small_for_the_path() {
+    let found = judged(&by_windows(30, 0.06, &[2920]), 0.0);
+    assert_eq!(found.iter().map(|f| f.rule.id).collect::<Vec<_>>(), ["small-window"]);
+    assert!((figure(&found[0], "round_trip") - 0.06).abs() < 1e-3);
+    assert!((figure(&found[0], "window_bytes") - 2920.0).abs() < 1e-9);
+    // too short to matter
+    assert_eq!(verdicts(&by_windows(12, 0.06, &[2920])), [""; 0]);
+    // the round trip grows with what is under way: a link is full
+    assert_eq!(verdicts(&by_windows(30, 0.3, &[2920])), [""; 0]);
+    // the receiver's program reads slowly: its window is smaller than it was
+    let slow = by_windows(30, 0.06, &[2920]).replace("C . 1 1 0 win=2920", "C . 1 1 0 win=8760");
+    assert_eq!(verdicts(&slow), [""; 0]);
+}
+
+/// The client fills the server's window, which closes and opens again.
+const CLOSED: &str = "
+    0.020 C . 301 901 502 win=502
+    0.021 S . 901 803 0 win=0
+    0.300 S . 901 803 0 win=502";
+
+#[test]
+fn probes_that_nobody_has_to_answer() {
+    let probes = |seq: i64, answer: &str| {
+        let one = |t: f64| format!("\n{t} C . {seq} 901 0{}", answer.replace('T', &format!("\n{}", t + 0.001)));
+        after_exchange(&format!("{CLOSED}{}{}{}", one(1.3), one(3.3), one(7.3)))
+    };
+    assert_eq!(probes(803, ""), ["window-probe-broken problem inferred [8, 9, 10, 11, 12]"]);
+    // one below the next number: those have to be answered
+    assert_eq!(probes(802, ""), [""; 0]);
+    assert_eq!(probes(803, "T S . 901 803 0 win=502"), [""; 0]);
+    // long after the window opened: nobody waits for it
+    let late = "
+        60.0 C . 803 901 0
+        120.0 C . 803 901 0
+        180.0 C . 803 901 0";
+    assert_eq!(after_exchange(&format!("{CLOSED}{late}")), [""; 0]);
+}
+
+#[test]
+fn acknowledgements_by_somebody_else() {
+    let upload = |hops: u8, after: f64| {
+        let mut text = "
+            0.0 C S 0 - 0 ttl=64
+            0.6 S S. 0 1 0 ttl=52
+            0.6001 C . 1 1 0"
+            .to_string();
+        for n in 0..4 {
+            let (t, a) = (0.7 + 0.1 * f64::from(n), 1 + 1000 * n);
+            let _ = write!(text, "\n{t} C . {a} 1 1000\n{} S . 1 {} 0 ttl={hops}", t + after, a + 1000);
+        }
+        text + "\n1.8 S P. 1 4001 200 ok ttl=52"
+    };
+    assert_eq!(verdicts(&upload(254, 0.002)), ["split-connection-proxy warning inferred [5, 7, 9, 11]"]);
+    // a server that was slow to accept
+    assert_eq!(verdicts(&upload(52, 0.002)), [""; 0]);
+    // a path that changed
+    assert_eq!(verdicts(&upload(51, 0.6)), [""; 0]);
+}
+
+#[test]
+fn one_direction_that_gets_no_answer() {
+    let copies = "
+        0.0 C S 0 - 0
+        0.005 C . 1 1 0
+        0.006 C P. 1 1 100 get
+        0.2 C P. 1 1 100 get
+        0.6 C P. 1 1 100 get
+        1.4 C P. 1 1 100 get";
+    let asymmetric = "asymmetric-path problem assumed [2, 3, 4, 5, 6]";
+    assert_eq!(verdicts(copies)[0], asymmetric);
+    // it got an answer, or went on
+    for more in ["1.5 C . 101 900 0", "1.5 C P. 101 1 50"] {
+        assert!(!verdicts(&format!("{copies}\n{more}")).contains(&asymmetric.to_string()), "{more}");
+    }
 }
