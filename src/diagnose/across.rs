@@ -40,11 +40,9 @@ const EXPLAINS: &[(&str, &[&str])] = &[
     ("process-died", &["close-with-unread-data", "linger-zero-abort"]),
     ("snat-port-race", &["handshake-retransmitted"]),
     ("hairpin-tuple-clash", &["syn-no-answer", "half-open-syn-challenge"]),
-    ("duplicate-address", &["spoofed-rst", "reset-unexplained"]),
     ("lb-rehash-rst", &["half-open-data-rst", "spoofed-rst", "reset-unexplained"]),
     ("goaway-race", &["close-race-crossing", "half-closed-reuse", "unannounced-close-reuse", "early-response-reset"]),
     ("asymmetric-path", &["one-direction-only"]),
-    ("window-probe-broken", &["zero-window-stall"]),
     ("syn-flood-or-backlog", &["syn-no-answer", "synack-not-accepted", "probe-half-open"]),
 ];
 

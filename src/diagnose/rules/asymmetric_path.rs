@@ -15,6 +15,9 @@ pub static RULE: Rule = Rule {
            way back; but its first data was sent again and again, and nothing that it sends shows an answer.",
     why: "Routes differ there and back. A firewall on the way that sees only one direction never saw the SYN-ACK, takes the data for \
           no part of a connection, and drops it.",
+    kernel: "On a Linux firewall nf_conntrack saw a SYN and no SYN-ACK, so the client's next segments fit no state \
+             (INVALID), and a rule that drops such packets drops them. The client's tcp_retransmit_timer() repeats the \
+             data (counter TcpRetransSegs).",
     look_alikes: &[
         ("one-direction-only", "there the connection works, and only the capture lacks one direction"),
         ("handshake-ack-lost", "there both directions are seen, and the server repeats its SYN-ACK"),

@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            card to complete. So the capture was taken on that host, before the card. They are not why frames were sent again.",
     why: "Checksum offload: the kernel sums up the addresses and the length, the card adds the rest when it sends. Frames between \
           containers or virtual machines of one host may never get the rest, since they never meet a wire.",
+    kernel: "tcp_v4_send_check() writes the sum of the pseudo-header and leaves the rest to the device \
+             (CHECKSUM_PARTIAL). Checksums that are wrong on arrival are counted by the receiver (TcpInCsumErrors).",
     look_alikes: &[
         ("a damaged frame", "its checksum is wrong by chance, and its receiver drops it"),
         (

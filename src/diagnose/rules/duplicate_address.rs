@@ -15,6 +15,9 @@ pub static RULE: Rule = Rule {
            the other goes on with. Each takes the other's traffic for its own.",
     why: "Two hosts on the local network have the same IP address: a fixed address within a DHCP range, a cloned machine, a failover \
           pair of which both are active.",
+    kernel: "The sender's neighbour table follows the latest ARP message, and so leads now to one host, now to the \
+             other. At the host without the connection tcp_v4_rcv() finds no socket and answers by a reset (reason \
+             NO_SOCKET; counter TcpOutRsts).",
     look_alikes: &[
         ("spoofed-rst", "there a box on the path resets; on the local network only the card tells the two apart"),
         ("a failover", "the address moves once, and the old card is silent from then on"),

@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
            it was not processed, so it may be sent again.",
     why: "Servers wind connections up at a greatest age or number of requests, or before they stop. Without the first, harmless GOAWAY \
           that names the highest possible stream, and a pause, every request under way at that moment fails.",
+    kernel: "GOAWAY is data like any other to it. Once the server has called close(), data that still comes ends the \
+             socket by a reset (reason TCP_ABORT_ON_DATA; counter TcpExtTCPAbortOnData).",
     look_alikes: &[
         ("close-race-crossing", "there the server just closes: whether it processed the request stays open"),
         ("too-many-pings", "there the server ends the connection as a punishment, with an error"),

@@ -17,6 +17,10 @@ pub static RULE: Rule = Rule {
            balancer, arrive at the same host with equal addresses and ports. The host cannot serve them, and connecting times out.",
     why: "\"Client IP preservation\" of a network load balancer, with a client that is itself a target, or with targets behind several \
           addresses or zones. Of N targets it hits about one connection in N, so it looks like chance.",
+    kernel: "A SYN that finds an open connection on its addresses and ports draws a challenge ACK in \
+             tcp_validate_incoming() (counters TcpExtTCPSYNChallenge, TcpExtTCPChallengeACK). A packet from outside \
+             with one of the host's own addresses as its source is dropped in fib_validate_source(), unless \
+             net.ipv4.conf.DEVICE.accept_local is set.",
     look_alikes: &[
         (
             "half-open-syn-challenge",

@@ -17,6 +17,8 @@ pub static RULE: Rule = Rule {
            a host that knows no such connection, while other connections to that address went on. A restart would have ended all.",
     why: "A load balancer chose its targets anew (a target came or went, a failover, another equal-cost route) and led a part of the \
           connections to another target, which has no socket for them.",
+    kernel: "On the new target tcp_v4_rcv() finds no socket for the segment and answers by a reset whose number is the \
+             segment's acknowledgement number (reason NO_SOCKET; counter TcpOutRsts).",
     look_alikes: &[
         ("half-open-data-rst", "there the one host was restarted or lost its state: all its connections are gone"),
         ("middlebox-idle-rst-on-use", "there only connections that were idle for long are hit"),

@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
     why: "Segmentation offload: the sender's kernel hands large pieces to its network card, which cuts them (TSO, GSO); the \
           receiver's joins what came in a row (GRO, LRO). A count of frames, or of repeated ones, counts these as one, and their \
           sizes say nothing about what the path takes.",
+    kernel: "tcp_write_xmit() builds frames of many segments; the device cuts them (TSO), or tcp_gso_segment() does \
+             just before it. At the receiver tcp_gro_receive() joins segments before TCP, and the capture, sees them.",
     look_alikes: &[
         ("pmtu-black-hole", "there the size of single segments, none larger than agreed, decides whether they pass"),
         ("jumbo frames", "there both ends announce a larger segment size in their SYNs"),

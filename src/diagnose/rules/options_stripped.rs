@@ -15,6 +15,8 @@ pub static RULE: Rule = Rule {
            offered, the other never saw, so the connection goes without.",
     why: "A firewall, a load balancer or a proxy between the two places removes options that it does not know or was told to remove \
           (\"TCP normalisation\").",
+    kernel: "tcp_parse_options() reads what a SYN offers; what one of the two SYNs lacks is not used. \
+             net.ipv4.tcp_window_scaling, tcp_sack and tcp_timestamps say what a host offers itself.",
     look_alikes: &[
         ("syn-option-blackhole", "there the SYN with the option vanishes, and its sender tries again without"),
         ("window-scale-lost", "there both ends agree on an option, and a box in between does not keep to it"),

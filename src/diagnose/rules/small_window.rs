@@ -15,6 +15,9 @@ pub static RULE: Rule = Rule {
            receiver had read everything; its window is small for so long a path. No more than one window fits into a round trip.",
     why: "The receiver's buffer is limited: a fixed SO_RCVBUF, small system limits (Linux: net.ipv4.tcp_rmem), no window scaling, or a \
           device with little memory. The network could carry more.",
+    kernel: "tcp_snd_wnd_test() holds back what does not fit (ss -ti shows the time as rwnd_limited). At the receiver \
+             tcp_rcv_space_adjust() lets the window grow up to the third number of net.ipv4.tcp_rmem, but not where \
+             SO_RCVBUF was set.",
     look_alikes: &[
         ("zero-window-stall", "there the receiver's program does not read, and the window closes"),
         ("window-scale-lost", "there what lies beyond the window as written vanishes"),

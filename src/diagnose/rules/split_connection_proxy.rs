@@ -19,6 +19,7 @@ pub static RULE: Rule = Rule {
     why: "A proxy that makes long paths faster (on satellite links, in mobile networks, in WAN optimisers) divides the connection in \
           two and answers for each end towards the other. Acknowledged then means: taken by the box. If the box or the far half \
           fails, acknowledged bytes are lost.",
+    kernel: "Nothing: tcp_ack() takes an acknowledgement with fitting numbers, whoever sent it.",
     look_alikes: &[
         ("spoofed-rst", "there only a reset or a FIN comes from somewhere else"),
         ("synproxy-blackhole", "there the box takes over the handshake, and the data reaches nobody"),

@@ -34,6 +34,9 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts, hits: &mut Hits) {
+    if super::found(hits, &["duplicate-address"]) {
+        return; // who else sends in that name is known
+    }
     let alien: Vec<usize> = forged(facts).into_iter().filter(|&i| after(facts, i) == After::Else).collect();
     let Some(&first) = alien.first() else { return };
     let row = facts.row(first);

@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
-use super::super::testing::{EXCHANGE, judged, verdicts};
-use super::super::{Figure, Finding};
+use super::super::testing::{EXCHANGE, judged, timeline, verdicts};
+use super::super::{Figure, Finding, judge};
+use crate::flow::Side;
+use crate::tcp::Timeline;
+use crate::wire::{Flags, Http2, Rare, Station};
 
 fn after_exchange(rest: &str) -> Vec<String> {
     verdicts(&format!("{EXCHANGE}\n{rest}"))
@@ -654,4 +657,116 @@ fn one_direction_that_gets_no_answer() {
     for more in ["1.5 C . 101 900 0", "1.5 C P. 101 1 50"] {
         assert!(!verdicts(&format!("{copies}\n{more}")).contains(&asymmetric.to_string()), "{more}");
     }
+}
+
+/// `rule severity certainty [evidence]` on these frames, once something was changed in them.
+fn verdicts_with(text: &str, change: impl Fn(&mut Timeline)) -> Vec<String> {
+    let mut timeline = timeline(text);
+    change(&mut timeline);
+    let found = judge(&timeline, timeline.rows.iter().map(|r| r.segment.time).max().unwrap_or_default());
+    let word = |f: &Finding| format!("{} {} {} {:?}", f.rule.id, f.severity.name(), f.certainty.name(), f.evidence);
+    found.iter().map(word).collect()
+}
+
+#[test]
+fn requests_above_the_last_stream() {
+    let frames = "
+        2.000 C P. 301 901 13
+        2.002 S P. 901 301 17
+        2.003 C . 314 918 0";
+    let goaway = |last, error| Http2::GoAway { last, error, too_many_pings: false };
+    let judged = |asked: u32, last: u32, error: u32, answered: bool| {
+        verdicts_with(&format!("{EXCHANGE}{frames}"), |t| {
+            t.http2.insert(7, vec![Http2::Headers(asked)]);
+            let answer = answered.then_some(Http2::Headers(asked));
+            t.http2.insert(8, answer.into_iter().chain([goaway(last, error)]).collect());
+        })
+    };
+    assert_eq!(judged(5, 3, 0, false), ["goaway-race problem proven [7, 8]"]);
+    // covered, answered, the first of a graceful two, or a punishment
+    for (asked, last, error, answered) in
+        [(5, 5, 0, false), (5, 3, 0, true), (5, 0x7fff_ffff, 0, false), (5, 3, 11, false)]
+    {
+        assert_eq!(judged(asked, last, error, answered), [""; 0], "{asked} {last} {error} {answered}");
+    }
+}
+
+#[test]
+fn a_server_that_had_enough() {
+    let frames = "
+        10.0 C P. 301 901 17
+        20.0 C P. 318 901 17
+        30.0 C P. 335 901 17
+        30.1 S P. 901 352 40";
+    let judged = |pings: usize, error: u32, too_many_pings: bool| {
+        verdicts_with(&format!("{EXCHANGE}{frames}"), |t| {
+            for number in 7..7 + pings as u32 {
+                t.http2.insert(number, vec![Http2::Ping(false)]);
+            }
+            t.http2.insert(10, vec![Http2::GoAway { last: 1, error, too_many_pings }]);
+        })
+    };
+    assert_eq!(judged(3, 11, true), ["too-many-pings problem proven [7, 8, 9, 10]"]);
+    assert_eq!(judged(3, 11, false), ["too-many-pings problem inferred [7, 8, 9, 10]"]);
+    // it may have been something else that was too much
+    assert_eq!(judged(2, 11, false), [""; 0]);
+    assert_eq!(judged(3, 0, false), [""; 0]);
+}
+
+#[test]
+fn frames_of_two_network_cards() {
+    let other = |numbers: &'static [u32]| {
+        move |t: &mut Timeline| {
+            for number in numbers {
+                t.rare.insert(*number, Rare { station: Some(Station([2, 0, 0, 0, 0, 9])), ..Rare::default() });
+            }
+        }
+    };
+    let reset = |ttl: u8| {
+        format!(
+            "{EXCHANGE}
+            1.0 C P. 301 901 300 get
+            1.001 S R 901 - 0 ttl={ttl}
+            5.012 S F. 901 301 0
+            5.013 C R 301 - 0"
+        )
+    };
+    let found = |text: &str, numbers| verdicts_with(text, other(numbers))[0].clone();
+    assert_eq!(found(&reset(128), &[8]), "duplicate-address problem inferred [5, 8, 9]");
+    assert_eq!(found(&reset(64), &[8]), "duplicate-address problem assumed [5, 8, 9]");
+    // a hop count that shows a way through routers
+    assert!(!found(&reset(57), &[8]).starts_with("duplicate-address"));
+    // the address moved, and stays there
+    assert!(!found(&reset(128), &[8, 9]).starts_with("duplicate-address"));
+    // one host with two cards
+    let both = format!(
+        "{EXCHANGE}\n1.0 C P. 301 901 300 get\n1.001 S P. 901 601 100 ok\n2.0 C P. 601 1001 300 get\n2.001 S P. 1001 901 100 ok"
+    );
+    assert_eq!(verdicts_with(&both, other(&[8])), [""; 0]);
+}
+
+#[test]
+fn artefacts_of_network_cards_are_named_where_they_matter() {
+    let lost = REPEATED.replace('T', "2");
+    let partial = |numbers: std::ops::Range<usize>| {
+        move |t: &mut Timeline| {
+            for row in t.rows[numbers.clone()].iter_mut().filter(|r| r.from == Side::Client) {
+                row.segment.flags = row.segment.flags | Flags::PARTIAL_CHECKSUM;
+            }
+        }
+    };
+    let text = format!("{EXCHANGE}{lost}");
+    let vanished = "peer-vanished-rto problem inferred [7, 8, 9]";
+    assert_eq!(verdicts_with(&text, partial(0..9)), [vanished, "bad-checksum-tx note proven [8, 9]"]);
+    // not all of its frames: those are damaged, or chance
+    assert_eq!(verdicts_with(&text, partial(6..9)), [vanished]);
+    assert_eq!(verdicts_with(EXCHANGE, partial(0..6)), [""; 0]);
+    let announced = |mss: u16| {
+        move |t: &mut Timeline| {
+            t.rare.insert(2, Rare { mss: Some(mss), ..Rare::default() });
+        }
+    };
+    assert_eq!(verdicts_with(&text, announced(200)), [vanished, "offload-giant-frames note proven [7, 8, 9]"]);
+    assert_eq!(verdicts_with(&text, announced(1460)), [vanished]);
+    assert_eq!(verdicts_with(EXCHANGE, announced(200)), [""; 0]);
 }

@@ -16,6 +16,8 @@ pub static RULE: Rule = Rule {
            the connection with the error ENHANCE_YOUR_CALM.",
     why: "gRPC servers allow one keep-alive ping in so many minutes (5 by default in the C core, Java and Go), and none without a \
           running call unless told so. The client's keep-alive time is below that.",
+    kernel: "PING and GOAWAY are data like any other to it. Its own keep-alive (SO_KEEPALIVE, tcp_keepalive_timer()) \
+             is another thing, and no server counts it.",
     look_alikes: &[
         ("goaway-race", "there the server winds up without an error"),
         ("half-closed-reuse", "there an idle timeout ends the connection, by a FIN alone"),

@@ -16,6 +16,9 @@ pub static RULE: Rule = Rule {
            lost, both ends wait for ever.",
     why: "A fault in the asking end's TCP (small stacks in devices and user space have had it): a probe must carry a byte, or a number \
           below the next one, so that its receiver has to answer.",
+    kernel: "Linux does it right: tcp_xmit_probe_skb() probes one below the oldest unacknowledged number (counter \
+             TcpExtTCPWinProbe), which its receiver must answer. An empty segment at the next number is in order, so \
+             nothing is sent back.",
     look_alikes: &[
         ("zero-window-stall", "there each probe is answered, and the answer says that the window is still closed"),
         ("peer-vanished-rto", "there data, or a probe that must be answered, stays without an answer"),
