@@ -82,9 +82,21 @@ pub struct Forgotten {
 pub fn small(facts: &Facts) -> Small {
     let mut small = Small { after: facts.timeline.flow.after, ..Small::default() };
     let mut fins: Pair<bool> = Pair::default();
-    for row in facts.timeline.rows.iter().filter(|r| counts(r)) {
+    // these may look like somebody else's, and do not count then
+    let (mut reset, mut odd_syn) = (None, None);
+    for (i, row) in facts.timeline.rows.iter().enumerate() {
         let (from, segment) = (row.from, &row.segment);
         let flags = segment.flags;
+        if flags.any(Flags::SYN | Flags::RST) && !flags.has(Flags::DUPLICATE) {
+            if is_reset(row) {
+                reset.get_or_insert(i);
+            } else if is_odd_syn(row) && i > 0 {
+                odd_syn.get_or_insert(i);
+            }
+        }
+        if !counts(row) {
+            continue;
+        }
         if from == Side::Client {
             small.first_seq.get_or_insert(segment.seq);
         }
@@ -123,8 +135,8 @@ pub fn small(facts: &Facts) -> Small {
             }
         }
     }
-    small.forgotten = forgotten(facts);
-    small.syn_into_live = syn_into_live(facts);
+    small.forgotten = reset.and_then(|reset| forgotten(facts, reset));
+    small.syn_into_live = odd_syn.and_then(|syn| syn_into_live(facts, syn));
     exchanges(facts, &mut small);
     small.keepalive = keepalive(facts);
     small
@@ -147,10 +159,9 @@ fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
     }
 }
 
-fn forgotten(facts: &Facts) -> Option<Forgotten> {
-    // it may have the marks of somebody else's frame, so that it does not count as the server's
+/// By the first RST.
+fn forgotten(facts: &Facts, reset: usize) -> Option<Forgotten> {
     let rows = &facts.timeline.rows;
-    let reset = rows.iter().position(|r| is_reset(r) && !r.segment.flags.has(Flags::DUPLICATE))?;
     let row = &rows[reset];
     let data = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok())?;
     let before = facts.data_before(data)?;
@@ -168,17 +179,17 @@ fn forgotten(facts: &Facts) -> Option<Forgotten> {
     })
 }
 
-fn syn_into_live(facts: &Facts) -> Option<[FrameNo; 3]> {
+/// Is it a SYN of the client's that is not the connection's own?
+fn is_odd_syn(row: &crate::tcp::Row) -> bool {
+    row.from == Side::Client && row.seq != 0 && row.segment.flags.has(Flags::SYN) && !row.segment.flags.has(Flags::ACK)
+}
+
+/// By the first SYN that is not the connection's own.
+fn syn_into_live(facts: &Facts, syn: usize) -> Option<[FrameNo; 3]> {
     let rows = &facts.timeline.rows;
-    // since its sender goes on, it counts as somebody else's
-    let new = |r: &crate::tcp::Row| {
-        let syn = r.segment.flags.has(Flags::SYN) && !r.segment.flags.any(Flags::ACK | Flags::DUPLICATE);
-        syn && r.from == Side::Client && r.seq != 0
-    };
-    let syn = rows.iter().skip(1).position(new)? + 1;
     // a socket sends it again; who forges one to probe or to disturb does not wait for an answer
     let again = rows[syn..].iter().find(|r| {
-        new(r) && r.segment.seq == rows[syn].segment.seq && r.segment.time - rows[syn].segment.time >= SYN_TIMER
+        is_odd_syn(r) && r.segment.seq == rows[syn].segment.seq && r.segment.time - rows[syn].segment.time >= SYN_TIMER
     })?;
     let open = rows[syn - 1].cells;
     if open.client.state != State::Established || open.server.state != State::Established {

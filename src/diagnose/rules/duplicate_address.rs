@@ -37,6 +37,9 @@ pub static RULE: Rule = Rule {
 const FIRST_HOPS: [u8; 4] = [32, 64, 128, 255];
 
 fn check(facts: &Facts, hits: &mut Hits) {
+    if facts.timeline.rare.values().all(|rare| rare.station.is_none()) {
+        return;
+    }
     for side in Side::BOTH {
         hits.findings.extend(two_hosts(facts, side));
     }
@@ -56,7 +59,8 @@ fn two_hosts(facts: &Facts, side: Side) -> Option<Finding> {
     let (&first, &end) = (theirs.first()?, theirs.last()?);
     // they take turns
     let before = own.iter().copied().rfind(|&i| i < first)?;
-    let last = own.iter().copied().find(|&i| i > first)?;
+    // resets that a switch or a balancer passes on may come over its card, too; who goes on does not
+    let last = own.iter().copied().find(|&i| i > first && !is_reset(&rows[i]))?;
     // of many frames of the second card only the first are known as its
     own.truncate(own.partition_point(|&i| i <= end.max(last)));
     // and both are on this network

@@ -50,6 +50,9 @@ struct Closed {
 }
 
 fn check(facts: &Facts, hits: &mut Hits) {
+    if facts.timeline.rows.iter().all(|r| r.segment.window > 0 || r.segment.flags.any(Flags::SYN | Flags::RST)) {
+        return;
+    }
     for reader in Side::BOTH {
         let stalls = stalls(facts, reader);
         let longest = stalls.into_iter().max_by_key(|c| c.probes.len());
