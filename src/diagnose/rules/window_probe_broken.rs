@@ -106,7 +106,7 @@ fn finding(facts: &Facts, reader: Side, closed: &Closed) -> Finding {
         count(probes.len() as u64, "time", "times"),
         seconds(stall),
         reader.name(),
-        if closed.update.is_some() { "; it had been open all the while" } else { "" }
+        if closed.update.is_some() { "; it had been open before the first of them" } else { "" }
     );
     let evidence: Vec<usize> =
         [closed.zero].into_iter().chain(closed.update).chain(probes.iter().copied().take(20)).collect();
