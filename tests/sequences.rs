@@ -165,6 +165,7 @@ fn conversation(frames: &[(usize, Segment, Rare)]) -> Conversation {
         segments: frames.iter().map(|(_, s, _)| *s).collect(),
         rare: frames.iter().map(|(_, s, r)| (s.number, r.clone())).collect(),
         lines: BTreeMap::new(),
+        http2: BTreeMap::new(),
     }
 }
 

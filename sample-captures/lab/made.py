@@ -6,10 +6,12 @@
 
 A frame is one line:
 
-    TIME [CONNECTION] > FLAGS SEQ:END(LENGTH) [ack N] [win N] [ttl N] [ts N] [mss N] [wscale N] [sack L-R] [sackok] ["TEXT"]
+    TIME [CONNECTION] > FLAGS SEQ:END(LENGTH) [ack N] [win N] [ttl N] [id N] [ts N] [mss N] [wscale N] [sack L-R] [sackok]
+         [mac N] [partial] ["TEXT"]
 
 `>` is from the client, `<` from the server. Numbers are relative to each end's first; the flags are tcpdump's.
 CONNECTION names a pair of ends given before; without it, the first. A RST without ack has no ACK flag.
+`mac` is the last byte of the sender's hardware address; `partial` leaves the checksum to the network card.
 """
 
 import os
@@ -74,18 +76,18 @@ class Script:
         payload, options, sack = b"", {}, []
         while words:
             word = words.pop(0)
-            if word in ("ack", "win", "ttl", "ts", "mss", "wscale", "id"):
+            if word in ("ack", "win", "ttl", "ts", "mss", "wscale", "id", "mac"):
                 more[word] = int(words.pop(0))
             elif word == "sack":
                 sack.append(tuple(map(int, words.pop(0).split("-"))))
-            elif word == "sackok":
-                options["sackok"] = True
+            elif word in ("sackok", "partial"):
+                options[word] = True
             elif word == "tls-alert":
                 payload = b"\x15\x03\x03" + struct.pack(">H", length - 5)
             elif word == "tls":
                 payload = b"\x17\x03\x03" + struct.pack(">H", length - 5)
             else:
-                payload = word.encode().decode("unicode_escape").encode()
+                payload = word.encode().decode("unicode_escape").encode("latin-1")
         if "ack" in more:
             flags |= FLAGS["."]
         self.frames.append((time, self.packet(ends, sender, flags, begin, length, more, options, sack, payload)))
@@ -114,12 +116,15 @@ class Script:
         header = struct.pack(">HHIIBBHHH", source[1], target[1], seq, ack, (20 + len(body)) // 4 << 4, flags, window, 0, 0)
         data = (payload + TEXT * (length // len(TEXT) + 1))[:length]
         tcp = header + body + data
-        tcp = tcp[:16] + struct.pack(">H", checksum(source[0] + target[0] + struct.pack(">BBH", 0, 6, len(tcp)) + tcp)) + tcp[18:]
+        pseudo = source[0] + target[0] + struct.pack(">BBH", 0, 6, len(tcp))
+        total = checksum(pseudo) ^ 0xFFFF if options.get("partial") else checksum(pseudo + tcp)
+        tcp = tcp[:16] + struct.pack(">H", total) + tcp[18:]
         ends.ids[sender] += 1
         number = more.get("id", ends.ids[sender] % 65536)
         ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), number, 0x4000, more["ttl"], 6, 0, source[0], target[0])
         ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
-        return MAC[1 - sender] + MAC[sender] + b"\x08\x00" + ip + tcp
+        mac = MAC[sender][:5] + bytes([more.get("mac", MAC[sender][5])])
+        return MAC[1 - sender] + mac + b"\x08\x00" + ip + tcp
 
 
 def checksum(data):

@@ -14,6 +14,31 @@ EXCHANGE = OPEN + """
 """
 
 
+def http2(kind, flags, stream, body=b""):
+    """An HTTP/2 frame."""
+    return len(body).to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big") + body
+
+
+SETTINGS = http2(4, 0, 0)
+PING = http2(6, 0, 0, bytes(range(8)))
+PONG = http2(6, 1, 0, bytes(range(8)))
+
+
+def headers(stream, end=True):
+    """A request or a response; what it says does not matter here."""
+    return http2(1, 5 if end else 4, stream, b"\x82\x86\x84\x87")
+
+
+def goaway(last, error=0, text=b""):
+    return http2(7, 0, 0, last.to_bytes(4, "big") + error.to_bytes(4, "big") + text)
+
+
+def segment(time, way, seq, ack, data, flags="P."):
+    """A frame line with these bytes."""
+    text = "".join(f"\\x{byte:02x}" for byte in data)
+    return f'{time} {way} {flags} {seq}:{seq + len(data)}({len(data)}) ack {ack} "{text}"\n'
+
+
 def made(function):
     """Enters a function into the table."""
     MADE[function.__name__.replace("_", "-")] = function
@@ -148,7 +173,75 @@ def time_wait_exhaustion(s):
 """, shift=n * 0.1 if n < 12 else 60.2 + (n - 12) * 0.1, name=name)
 
 
+@made
+def goaway_race(s):
+    """gRPC over clear-text HTTP/2. The server winds the connection up after its second call; the client's third call
+    crosses the GOAWAY, is never answered, and the server closes."""
+    s.connection(server="192.0.2.80:50051")
+    hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS + headers(1)
+    a, b = 1 + len(hello), 1 + len(SETTINGS + headers(1))
+    s.frames_of(OPEN + segment(0.006, ">", 1, 1, hello) + segment(0.012, "<", 1, a, SETTINGS + headers(1))
+                + f"0.0121 > . {a}:{a}(0) ack {b}\n"
+                + segment(0.500, ">", a, b, headers(3)) + segment(0.506, "<", b, a + 13, headers(3))
+                + f"0.5061 > . {a + 13}:{a + 13}(0) ack {b + 13}\n"
+                + segment(2.000, ">", a + 13, b + 13, headers(5)) + segment(2.002, "<", b + 13, a + 13, goaway(3))
+                + f"""
+2.0021 > . {a + 26}:{a + 26}(0) ack {b + 30}
+2.0022 < F. {b + 30}:{b + 30}(0) ack {a + 13}
+2.0052 < R {b + 30}:{b + 30}(0)
+""")
+
+
+@made
+def too_many_pings(s):
+    """gRPC over clear-text HTTP/2. The client pings every 10 s to keep the connection alive; the server allows that once in
+    five minutes and ends the connection after the fourth."""
+    s.connection(server="192.0.2.80:50051")
+    hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS + headers(1)
+    a, b = 1 + len(hello), 1 + len(SETTINGS + headers(1))
+    lines = OPEN + segment(0.006, ">", 1, 1, hello) + segment(0.012, "<", 1, a, SETTINGS + headers(1))
+    lines += f"0.0121 > . {a}:{a}(0) ack {b}\n"
+    for n in range(4):
+        t = 10 * (n + 1)
+        lines += segment(t + 0.012, ">", a, b, PING) + segment(t + 0.017, "<", b, a + 17, PONG)
+        a, b = a + 17, b + 17
+        lines += f"{t + 0.0171} > . {a}:{a}(0) ack {b}\n"
+    end = goaway(1, 11, b"too_many_pings")
+    s.frames_of(lines + segment(40.018, "<", b, a, end) + f"""
+40.0181 < F. {b + len(end)}:{b + len(end)}(0) ack {a}
+40.0182 > . {a}:{a}(0) ack {b + len(end) + 1}
+40.0200 > F. {a}:{a}(0) ack {b + len(end) + 1}
+40.0250 < . {b + len(end) + 1}:{b + len(end) + 1}(0) ack {a + 1}
+""")
+
+
 # Opening
+
+@made
+def hairpin_tuple_clash(s):
+    """Captured at one of three servers behind a load balancer that keeps client addresses. The server connects to its own
+    service at the load balancer, which this time leads it back to itself: its SYN comes in from its own address. And another host connects from one port to two
+    addresses of the load balancer, and both lead here: the second SYN meets the connection of the first."""
+    s.connection("out", client="192.0.2.80:40000", server="192.0.2.8:443")
+    s.connection("back", client="192.0.2.80:40000", server="192.0.2.80:8443", isn=(1_000_000, 0), ttl=(63, 64))
+    for t in (0, 1, 3, 7):
+        s.frames_of(f"""
+{t}.0000 [out] > S 0:0(0) mss 1460 sackok wscale 7
+{t}.0004 [back] > S 0:0(0) mss 1460 sackok wscale 7
+""")
+    s.connection("shared", client="192.0.2.10:40000", server="192.0.2.80:8443")
+    s.frames_of(EXCHANGE, shift=0.1, name="shared")
+    for t in (2, 3):
+        s.frames_of(f"""
+{t}.2000 > S 70000000:70000000(0) mss 1460 sackok wscale 7
+{t}.2001 < . 201:201(0) ack 101
+""", name="shared")
+    s.frames_of("""
+4.1000 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+4.1060 < P. 201:401(200) ack 201 "HTTP/1.1 200 OK\\r\\nContent-Length: 160\\r\\n\\r\\n"
+4.1061 > . 201:201(0) ack 401
+""", name="shared")
+
 
 @made
 def accept_queue_full(s):
@@ -462,7 +555,139 @@ def idle_reset_both(s):
 """)
 
 
+@made
+def duplicate_address(s):
+    """Captured on the local network. A second host was given the server's address, and the client's neighbour table now leads
+    to that one, which knows no such connection and resets it. The first host closes by its idle timeout, as if nothing had
+    happened."""
+    s.frames_of(EXCHANGE + """
+1.000 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.0005 < R 201:201(0) ttl 128 id 31 mac 153
+5.012 < F. 201:201(0) ack 101
+5.0121 > R 101:101(0)
+""")
+
+
+@made
+def lb_rehash_rst(s):
+    """Six clients of one address of a load balancer. At 10 s a target is added, and half of the connections are led to it:
+    their next requests are answered by resets from a host that is one hop further away. The others go on."""
+    for n in range(6):
+        name = str(n)
+        s.connection(name, client=f"192.0.2.{10 + n}:40000", ttl=(64, 62))
+        s.frames_of(EXCHANGE, shift=0.5 * n, name=name)
+        for r, t in enumerate((5.0 + 0.3 * n, 10.2 + 0.3 * n, 14.0 + 0.3 * n)):
+            c, a = 101 + 100 * r, 201 + 200 * r
+            s.frames_of(f"""
+{t} > P. {c}:{c + 100}(100) ack {a} "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+""", name=name)
+            if r == 1 and n % 2:
+                s.frames_of(f"{t + 0.005} < R {a}:{a}(0) ttl 61", name=name)
+                break
+            s.frames_of(f"""
+{t + 0.006} < P. {a}:{a + 200}(200) ack {c + 100} "HTTP/1.1 200 OK\\r\\nContent-Length: 160\\r\\n\\r\\n"
+{t + 0.0061} > . {c + 100}:{c + 100}(0) ack {a + 200}
+""", name=name)
+
+
+@made
+def asymmetric_path(s):
+    """Captured at a firewall that only the client's frames pass; the server's take another way. The handshake completes,
+    but the firewall has seen no SYN-ACK and drops the data."""
+    s.frames_of("""
+0.000 > S 0:0(0) mss 1460 sackok wscale 7
+0.0051 > . 1:1(0) ack 1
+0.006 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.212 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.628 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.460 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+3.124 > P. 1:101(100) ack 1 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+""")
+
+
+@made
+def options_stripped(s):
+    """Captured on both sides of a firewall that removes the options which it does not know: each SYN is there twice, once
+    with window scaling, SACK and timestamps, once without."""
+    s.frames_of("""
+0.0000 > S 0:0(0) id 7 mss 1460 sackok wscale 7 ts 5000
+0.0002 > S 0:0(0) id 7 mss 1460 ttl 63
+0.0050 < S. 0:0(0) id 8 ack 1 mss 1460 ttl 64
+0.0052 < S. 0:0(0) id 8 ack 1 mss 1460 ttl 63
+0.0053 > . 1:1(0) id 9 ack 1 win 64000
+0.0055 > . 1:1(0) id 9 ack 1 win 64000 ttl 63
+0.0060 > P. 1:101(100) id 10 ack 1 win 64000 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.0062 > P. 1:101(100) id 10 ack 1 win 64000 ttl 63 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.0120 < P. 1:201(200) id 11 ack 101 win 65000 "HTTP/1.1 200 OK\\r\\nContent-Length: 160\\r\\n\\r\\n"
+0.0122 < P. 1:201(200) id 11 ack 101 win 65000 ttl 63 "HTTP/1.1 200 OK\\r\\nContent-Length: 160\\r\\n\\r\\n"
+0.0123 > . 101:101(0) id 12 ack 201 win 64000
+0.0125 > . 101:101(0) id 12 ack 201 win 64000 ttl 63
+""")
+
+
+@made
+def split_connection_proxy(s):
+    """Captured at the client, on a satellite link. A box at its near end acknowledges the upload within 2 ms; the server is
+    600 ms away, as its SYN-ACK and its answer show."""
+    s.connection(ttl=(64, 52))
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 sackok wscale 7
+0.6000 < S. 0:0(0) ack 1 mss 1460 sackok wscale 7
+0.6001 > . 1:1(0) ack 1
+0.6010 > P. 1:1449(1448) ack 1 "POST /upload HTTP/1.1\\r\\nHost: api.example\\r\\nContent-Length: 5600\\r\\n\\r\\n"
+0.6011 > . 1449:2897(1448) ack 1
+0.6030 < . 1:1(0) ack 1449 ttl 254
+0.6031 < . 1:1(0) ack 2897 ttl 254
+0.6032 > . 2897:4345(1448) ack 1
+0.6033 > P. 4345:5793(1448) ack 1
+0.6052 < . 1:1(0) ack 4345 ttl 254
+0.6053 < . 1:1(0) ack 5793 ttl 254
+1.2500 < P. 1:201(200) ack 5793 "HTTP/1.1 201 Created\\r\\nContent-Length: 140\\r\\n\\r\\n"
+1.2501 > . 5793:5793(0) ack 201
+""")
+
+
 # Transfer and the rest
+
+@made
+def window_probe_broken(s):
+    """Captured at the server, whose program had paused. Its window opens again, but that message is lost on the way, and the
+    client's small TCP stack asks by bare acknowledgements, which draw no answer: both wait for ever."""
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460
+0.0001 < S. 0:0(0) ack 1 mss 1460 win 2920
+0.0400 > . 1:1(0) ack 1
+0.0410 > . 1:1461(1460) ack 1 "POST /upload HTTP/1.1\\r\\nHost: api.example\\r\\nContent-Length: 9000\\r\\n\\r\\n"
+0.0411 > . 1461:2921(1460) ack 1
+0.0412 < . 1:1(0) ack 2921 win 0
+0.3000 < . 1:1(0) ack 2921 win 2920
+1.0820 > . 2921:2921(0) ack 1
+2.0820 > . 2921:2921(0) ack 1
+4.0820 > . 2921:2921(0) ack 1
+8.0820 > . 2921:2921(0) ack 1
+16.0820 > . 2921:2921(0) ack 1
+""")
+
+
+@made
+def small_window(s):
+    """Captured at the server, 60 ms away from a client with a buffer of 4 kB: two segments fit into its window, and the server
+    waits a round trip for each pair."""
+    s.frames_of("""
+0.0000 > S 0:0(0) mss 1460 win 4096
+0.0001 < S. 0:0(0) ack 1 mss 1460
+0.0600 > . 1:1(0) ack 1 win 4096
+0.0610 > P. 1:101(100) ack 1 win 4096 "GET /image HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+""")
+    for n in range(30):
+        a, t = 1 + 2920 * n, 0.0620 + 0.0605 * n
+        first = '"HTTP/1.1 200 OK\\r\\nContent-Length: 87000\\r\\n\\r\\n"' if n == 0 else ""
+        s.frames_of(f"""
+{t} < . {a}:{a + 1460}(1460) ack 101 {first}
+{t + 0.0001} < P. {a + 1460}:{a + 2920}(1460) ack 101
+{t + 0.0603} > . 101:101(0) ack {a + 2920} win 4096
+""")
+
 
 @made
 def early_response(s):
@@ -676,3 +901,32 @@ def duplicate_frames(s):
 13.005 < R 202:202(0)
 """)
     s.frames = [copy for time, raw in s.frames for copy in ((time, raw), (time + 0.000005, raw))]
+
+
+@made
+def offload_giant_frames(s):
+    """Captured at the server, whose network card cuts large frames into segments. The second half of the response is
+    lost on the way, again and again; it looks like one frame of 4344 bytes and is three segments on the wire."""
+    s.frames_of(OPEN + """
+0.006 > P. 1:101(100) ack 1 "GET /image HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+0.012 < . 1:4345(4344) ack 101 "HTTP/1.1 200 OK\\r\\nContent-Length: 8600\\r\\n\\r\\n"
+0.0172 > . 101:101(0) ack 4345
+1.000 < . 4345:8689(4344) ack 101
+1.210 < . 4345:8689(4344) ack 101
+1.630 < . 4345:8689(4344) ack 101
+2.470 < . 4345:8689(4344) ack 101
+4.150 < . 4345:8689(4344) ack 101
+""")
+
+
+@made
+def bad_checksum_tx(s):
+    """Captured at the client, whose network card fills in the checksums. Its second request is lost on the way and sent
+    again; the checksums that look wrong have nothing to do with that."""
+    s.frames_of("\n".join(line + " partial" if ">" in line else line for line in (EXCHANGE + """
+1.0000 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.2100 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+1.6300 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+2.4700 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+4.1500 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
+""").splitlines()))

@@ -30,7 +30,7 @@ pub fn complete(summaries: &mut [Summary]) {
     lost_requests(summaries);
 }
 
-/// Kinds that need several connections to be seen, and the kinds of single connections that they explain.
+/// Kinds that say more of a connection, most since they look at several, and the kinds that they explain.
 const EXPLAINS: &[(&str, &[&str])] = &[
     ("paws-syn-drop", &["syn-no-answer"]),
     ("conntrack-full", &["syn-no-answer"]),
@@ -39,6 +39,10 @@ const EXPLAINS: &[(&str, &[&str])] = &[
     ("syn-rejected-by-middlebox", &["syn-refused"]),
     ("process-died", &["close-with-unread-data", "linger-zero-abort"]),
     ("snat-port-race", &["handshake-retransmitted"]),
+    ("hairpin-tuple-clash", &["syn-no-answer", "half-open-syn-challenge"]),
+    ("lb-rehash-rst", &["half-open-data-rst", "spoofed-rst", "reset-unexplained"]),
+    ("goaway-race", &["close-race-crossing", "half-closed-reuse", "unannounced-close-reuse", "early-response-reset"]),
+    ("asymmetric-path", &["one-direction-only"]),
     ("syn-flood-or-backlog", &["syn-no-answer", "synack-not-accepted", "probe-half-open"]),
 ];
 

@@ -2,13 +2,16 @@
 
 use super::facts::{Facts, counts, has, is_reset};
 use super::late::AT_ONCE;
+use super::unanswered::LONG_IDLE;
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
-use crate::tcp::Mark;
+use crate::tcp::{Mark, State};
 use crate::wire::{Flags, Options, PayloadKind, Seq};
 
 /// A pause before which data belongs to another exchange than what came before, where nothing else tells.
 const PAUSE: Nanos = 100_000_000;
+/// No stack sends a SYN again sooner.
+const SYN_TIMER: Nanos = 200_000_000;
 /// So many copies of a SYN are kept.
 const MAX_SYNS: usize = 16;
 
@@ -57,6 +60,25 @@ pub struct Small {
     pub keepalive: Option<(Nanos, Side)>,
     /// The last hop count of each end's frames.
     pub ttl: Pair<u8>,
+    /// When the server's last frame that is no RST was captured.
+    pub heard: Option<Nanos>,
+    /// The server's end no longer knew the connection when data came.
+    pub forgotten: Option<Forgotten>,
+    /// A SYN into the open connection that was not accepted, its repetition, and later fresh data by the old numbers.
+    pub syn_into_live: Option<[FrameNo; 3]>,
+}
+
+/// Data on an open connection, not idle for long, that was answered by an RST from a host without such a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Forgotten {
+    /// The data.
+    pub data: FrameNo,
+    /// The RST.
+    pub reset: FrameNo,
+    /// When the RST was captured.
+    pub time: Nanos,
+    /// Has it another hop count than the server's frames before?
+    pub other_hops: bool,
 }
 
 /// A silence between two exchanges, ended by the client's next request.
@@ -72,9 +94,21 @@ pub struct Pause {
 pub fn small(facts: &Facts) -> Small {
     let mut small = Small { after: facts.timeline.flow.after, ..Small::default() };
     let mut fins: Pair<bool> = Pair::default();
-    for row in facts.timeline.rows.iter().filter(|r| counts(r)) {
+    // these may look like somebody else's, and do not count then
+    let (mut reset, mut odd_syn) = (None, None);
+    for (i, row) in facts.timeline.rows.iter().enumerate() {
         let (from, segment) = (row.from, &row.segment);
         let flags = segment.flags;
+        if flags.any(Flags::SYN | Flags::RST) && !flags.has(Flags::DUPLICATE) {
+            if is_reset(row) {
+                reset.get_or_insert(i);
+            } else if is_odd_syn(row) && i > 0 {
+                odd_syn.get_or_insert(i);
+            }
+        }
+        if !counts(row) {
+            continue;
+        }
         if from == Side::Client {
             small.first_seq.get_or_insert(segment.seq);
         }
@@ -87,6 +121,9 @@ pub fn small(facts: &Facts) -> Small {
             continue;
         }
         small.ttl[from] = segment.ttl;
+        if from == Side::Server {
+            small.heard = small.heard.max(Some(segment.time));
+        }
         let again = has(row, Mark::Retransmission) || has(row, Mark::FastRetransmission);
         small.resent += u32::from(again && segment.len > 0);
         if flags.has(Flags::SYN) {
@@ -110,6 +147,8 @@ pub fn small(facts: &Facts) -> Small {
             }
         }
     }
+    small.forgotten = reset.and_then(|reset| forgotten(facts, reset));
+    small.syn_into_live = odd_syn.and_then(|syn| syn_into_live(facts, syn));
     exchanges(facts, &mut small);
     small.keepalive = keepalive(facts);
     small.dropped = dropped(facts);
@@ -139,6 +178,48 @@ fn syn(small: &mut Small, row: &crate::tcp::Row, facts: &Facts) {
         small.syn_end.get_or_insert(segment.end());
         small.syns.push(row.number());
     }
+}
+
+/// By the first RST.
+fn forgotten(facts: &Facts, reset: usize) -> Option<Forgotten> {
+    let rows = &facts.timeline.rows;
+    let row = &rows[reset];
+    let data = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok())?;
+    let before = facts.data_before(data)?;
+    let reply = facts.is_reply(reset) && row.from == Side::Server && !row.segment.flags.has(Flags::ACK);
+    let open = !facts.fins.iter().any(|&i| i < reset) && facts.between(before, data) < LONG_IDLE;
+    // it had served the connection, and says nothing more on it
+    let own = |r: &&crate::tcp::Row| r.from == Side::Server && counts(r) && !is_reset(r);
+    let served = facts.data_of_before(Side::Server, data)?;
+    let silent = !rows[reset + 1..].iter().any(|r| own(&r));
+    (reply && open && silent).then(|| Forgotten {
+        data: facts.number(data),
+        reset: row.number(),
+        time: row.segment.time,
+        other_hops: facts.row(served).segment.ttl != row.segment.ttl,
+    })
+}
+
+/// Is it a SYN of the client's that is not the connection's own?
+fn is_odd_syn(row: &crate::tcp::Row) -> bool {
+    row.from == Side::Client && row.seq != 0 && row.segment.flags.has(Flags::SYN) && !row.segment.flags.has(Flags::ACK)
+}
+
+/// By the first SYN that is not the connection's own.
+fn syn_into_live(facts: &Facts, syn: usize) -> Option<[FrameNo; 3]> {
+    let rows = &facts.timeline.rows;
+    // a socket sends it again; who forges one to probe or to disturb does not wait for an answer
+    let again = rows[syn..].iter().find(|r| {
+        is_odd_syn(r) && r.segment.seq == rows[syn].segment.seq && r.segment.time - rows[syn].segment.time >= SYN_TIMER
+    })?;
+    let open = rows[syn - 1].cells;
+    if open.client.state != State::Established || open.server.state != State::Established {
+        return None;
+    }
+    let last = facts.data_of_before(Side::Client, syn)?;
+    // accepted, it would have begun a new connection
+    let goes_on = facts.data_of_after(Side::Client, syn).next().filter(|&i| rows[i].seq == rows[last].end())?;
+    facts.acknowledged(goes_on).map(|_| [facts.number(syn), again.number(), facts.number(goes_on)])
 }
 
 /// Counts requests, and the pauses before them: clear text tells them; else data of the client that follows data of the server.

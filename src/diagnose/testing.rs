@@ -10,7 +10,7 @@ use crate::wire::{Flags, Method, Options, PayloadKind, Segment, Seq};
 const BASE: u32 = 1000;
 
 /// Makes a timeline of lines `SECONDS C|S FLAGS SEQ ACK LEN [WORD…]`. Numbers are relative, `-` is no acknowledgement;
-/// flags are tcpdump's. Words: `get`, `post`, `ok` (a response), `alert`, `tls`, `ttl=N`.
+/// flags are tcpdump's. Words: `get`, `post`, `ok` (a response), `alert`, `tls`, `ttl=N`, `win=N`.
 pub fn timeline(text: &str) -> Timeline {
     let mut segments = Vec::new();
     let mut lines = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn timeline(text: &str) -> Timeline {
             flags = flags | Flags::FROM_SERVER;
         }
         let relative = |text: &str| Seq(BASE.wrapping_add(text.parse::<i64>().unwrap() as u32));
-        let (mut payload, mut ttl) = (PayloadKind::None, 64);
+        let (mut payload, mut ttl, mut window) = (PayloadKind::None, 64, 502);
         let len: u32 = words[5].parse().unwrap();
         if len > 0 {
             payload = PayloadKind::Other;
@@ -45,7 +45,10 @@ pub fn timeline(text: &str) -> Timeline {
                 "ok" => payload = PayloadKind::HttpResponse(200),
                 "alert" => payload = PayloadKind::TlsAlert,
                 "tls" => payload = PayloadKind::TlsData,
-                other => ttl = other.strip_prefix("ttl=").expect(other).parse().unwrap(),
+                other => match other.strip_prefix("win=") {
+                    Some(bytes) => window = bytes.parse().unwrap(),
+                    None => ttl = other.strip_prefix("ttl=").expect(other).parse().unwrap(),
+                },
             }
         }
         let passive = flags.has(Flags::RST) && !flags.has(Flags::ACK);
@@ -59,7 +62,7 @@ pub fn timeline(text: &str) -> Timeline {
             len,
             tsval: 0,
             payload,
-            window: if passive || refused { 0 } else { 502 },
+            window: if passive || refused { 0 } else { window },
             flags,
             ip_id: 0,
             ttl,
@@ -74,7 +77,7 @@ pub fn timeline(text: &str) -> Timeline {
         after: None,
         frames: 0..segments.len(),
     };
-    analyse(Conversation { flow, segments, rare: BTreeMap::new(), lines }, 0)
+    analyse(Conversation { flow, segments, rare: BTreeMap::new(), lines, http2: BTreeMap::new() }, 0)
 }
 
 /// All findings on these frames, the worst first; the capture goes on for `more` seconds.

@@ -33,6 +33,12 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("probe_count", "keep-alive or window probes"),
     ("rst_count", "resets"),
     ("syn_count", "SYNs"),
+    ("goaway_to_request", "from a GOAWAY to the request that it excludes"),
+    ("period", "from one ping to the next"),
+    ("quickest", "the shortest wait for an acknowledgement"),
+    ("round_trip", "a round trip, or what an answer takes at least, by the handshake"),
+    ("largest_bytes", "the largest frame's payload"),
+    ("window_bytes", "the largest receive window"),
 ];
 
 /// What tells that a page is made by a program.

@@ -65,16 +65,24 @@ pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
     }
 }
 
+/// Are these, but for their options, equal SYNs, of which a box on the way took some away?
+pub(super) fn stripped(one: &Segment, other: &Segment) -> bool {
+    let both = Options(one.options.0 & other.options.0);
+    let known = !Options(one.options.0 | other.options.0).has(Options::UNKNOWN);
+    let subset = both == one.options || both == other.options;
+    let same_clock = !both.has(Options::TIMESTAMPS) || one.tsval == other.tsval;
+    one.flags.has(Flags::SYN) && one.ip_id != 0 && known && subset && one.options != other.options && same_clock
+}
+
 /// Are these two, of equal numbers, the same packet?
 fn is_copy(first: &Segment, second: &Segment, new_way: bool) -> bool {
     let apart = second.time.saturating_sub(first.time);
     let same = from_high(first) == from_high(second)
-        && (first.flags.0 ^ second.flags.0) & !(Flags::DUPLICATE.0 | Flags::CUT.0 | Flags::WAY.0) == 0
+        && (first.flags.0 ^ second.flags.0) & !Flags::OF_THE_COPY.0 == 0
         && first.len == second.len
         && first.window == second.window
         && first.ip_id == second.ip_id
-        && first.tsval == second.tsval
-        && first.options == second.options;
+        && (first.options == second.options && first.tsval == second.tsval || stripped(first, second));
     let stamped = first.options.has(Options::TIMESTAMPS) && first.span() > 0;
     let most = match (first.ip_id != 0, new_way) {
         _ if first.flags.has(Flags::SYN) => SAME_TIME,

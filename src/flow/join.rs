@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use super::duplicates::stripped;
 use super::load::{Place, by_tuple, from_high};
 use super::table::Tuple;
 use super::{Endpoint, Trace};
-use crate::wire::{Flags, Rare, Seen, Segment, Seq};
+use crate::wire::{Flags, Options, Rare, Seen, Segment, Seq};
 
 /// How far apart two copies of a frame may be by their captures' clocks, in nanoseconds.
 const APART: u64 = 30_000_000_000;
@@ -15,7 +16,8 @@ const APART: u64 = 30_000_000_000;
 /// How many frames that could be the same are kept open; only keep-alives without an IP identification come to more.
 const OPEN: usize = 32;
 
-/// What the copies of a frame have in common. A retransmission differs in the IP identification or the timestamp.
+/// What the copies of a frame have in common. A retransmission differs in the IP identification or the timestamp. Those of
+/// a SYN may differ in options, if a box on the way took some away.
 type Identity = (bool, Seq, Seq, u16, u32, u16, u16, u32, u8);
 
 /// Folds the frames that several captures hold into one segment each, which keeps the number of the earliest, and notes
@@ -25,6 +27,8 @@ pub(super) fn fold_copies(trace: &mut Trace, places: &mut Vec<Place>, rare: &mut
     let mut keep = vec![true; trace.segments.len()];
     // copies by the place of their earliest
     let mut copies: Vec<(u32, Seen)> = Vec::new();
+    // options that one copy of a SYN has and another lacks, by the place of the earliest
+    let mut lacking: HashMap<u32, Options, RandomState> = HashMap::default();
     let mut start = 0;
     for end in ends {
         let index = &index[start..end as usize];
@@ -36,11 +40,17 @@ pub(super) fn fold_copies(trace: &mut Trace, places: &mut Vec<Place>, rare: &mut
             let seen = seen(trace, segment);
             let same = open.entry(identity(segment)).or_default();
             let earliest = same.iter_mut().find(|(first, captures)| {
-                let apart = seen.time.abs_diff(trace.segments[*first as usize].time);
-                !captures.contains(&seen.capture) && apart <= APART
+                let first = &trace.segments[*first as usize];
+                let equal = first.options == segment.options && first.tsval == segment.tsval;
+                let apart = seen.time.abs_diff(first.time);
+                !captures.contains(&seen.capture) && apart <= APART && (equal || stripped(first, segment))
             });
             if let Some((first, captures)) = earliest {
                 captures.push(seen.capture);
+                let lacks = trace.segments[*first as usize].options.0 ^ segment.options.0;
+                if lacks != 0 {
+                    lacking.entry(*first).or_default().add(Options(lacks));
+                }
                 copies.push((*first, seen));
                 keep[*at as usize] = false;
             } else {
@@ -58,8 +68,12 @@ pub(super) fn fold_copies(trace: &mut Trace, places: &mut Vec<Place>, rare: &mut
     rare.retain(|(at, _)| keep[*at as usize]);
     for (at, rare) in rare.iter_mut() {
         rare.seen = by_earliest.remove(at).unwrap_or_default();
+        rare.stripped = lacking.get(at).copied().unwrap_or_default();
     }
-    rare.extend(by_earliest.into_iter().map(|(at, seen)| (at, Rare { seen, ..Rare::default() })));
+    rare.extend(by_earliest.into_iter().map(|(at, seen)| {
+        let stripped = lacking.get(&at).copied().unwrap_or_default();
+        (at, Rare { stripped, seen, ..Rare::default() })
+    }));
     for (_, rare) in rare.iter_mut() {
         rare.seen.sort_unstable_by_key(|seen| seen.capture);
     }
@@ -79,16 +93,17 @@ pub(super) fn fold_copies(trace: &mut Trace, places: &mut Vec<Place>, rare: &mut
 }
 
 fn identity(segment: &Segment) -> Identity {
+    let syn = segment.flags.has(Flags::SYN);
     (
         from_high(segment),
         segment.seq,
         segment.ack,
-        segment.flags.0 & !(Flags::CUT.0 | Flags::FROM_SERVER.0 | Flags::WAY.0),
+        segment.flags.0 & !(Flags::OF_THE_COPY.0 | Flags::FROM_SERVER.0),
         segment.len,
         segment.window,
         segment.ip_id,
-        segment.tsval,
-        segment.options.0,
+        if syn { 0 } else { segment.tsval },
+        if syn { 0 } else { segment.options.0 },
     )
 }
 

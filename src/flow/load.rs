@@ -74,10 +74,12 @@ impl Reading<'_> {
                 times.resize(packet.number as usize, packet.time);
             }
             match decode(&packet) {
-                Ok(found) => {
+                Ok(mut found) => {
                     // a frame may be tagged at one place and not at another
                     let vlan = if several { 0 } else { found.vlan };
                     let (tuple, from_high) = self.table.place(found.source, found.destination, vlan);
+                    let via = (at << 24) ^ (packet.interface << 12) ^ found.via;
+                    found.rare.station = self.table.tuples[tuple as usize].other_station(from_high, found.station, via);
                     let mut segment = found.segment;
                     if from_high {
                         // stands for "from the higher end" until the roles are known
@@ -86,7 +88,6 @@ impl Reading<'_> {
                     if found.rare != Rare::default() {
                         self.rare.push((self.trace.segments.len() as u32, found.rare));
                     }
-                    let via = (at << 24) ^ (packet.interface << 12) ^ found.via;
                     self.trace.segments.push(segment);
                     self.places.push(Place { tuple, via });
                 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use crate::capture::{CaptureInfo, FrameNo, Source};
-use crate::wire::{Rare, Segment};
+use crate::wire::{Http2, Rare, Segment};
 
 /// An address and a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,4 +113,6 @@ pub struct Conversation {
     pub rare: BTreeMap<FrameNo, Rare>,
     /// First line of each HTTP message that begins a segment, printable, at most 200 characters.
     pub lines: BTreeMap<FrameNo, String>,
+    /// On a connection that begins as HTTP/2 in clear text: the frames of it that begin in a segment, if it begins with one.
+    pub http2: BTreeMap<FrameNo, Vec<Http2>>,
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use foldhash::fast::RandomState;
 
 use super::Endpoint;
-use crate::wire::Address;
+use crate::wire::{Address, Station};
 
 /// Two ends, whichever sends.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,33 @@ pub(super) struct Tuple {
     pub(super) high: Endpoint,
     /// The VLAN; 0 without one.
     pub(super) vlan: u16,
+    /// What sent the first frame of the lower and of the higher end.
+    first: [Option<First>; 2],
+}
+
+/// What sent an end's first frame.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    station: Station,
+    via: u32,
+    /// Frames that something else sent since.
+    others: u8,
+}
+
+/// So many frames of an end that something else sent are kept: enough to see that two take turns.
+const MAX_OTHERS: u8 = 16;
+
+impl Tuple {
+    /// `station`, if another one sent the same end's first frame by the same way.
+    pub(super) fn other_station(&mut self, from_high: bool, station: Option<Station>, via: u32) -> Option<Station> {
+        let station = station?;
+        let first = self.first[usize::from(from_high)].get_or_insert(First { station, via, others: 0 });
+        if first.station == station || first.via != via || first.others == MAX_OTHERS {
+            return None;
+        }
+        first.others += 1;
+        Some(station)
+    }
 }
 
 /// All pairs of ends seen, numbered from 0. Equal ends in different VLANs are different pairs.
@@ -45,7 +72,7 @@ impl Table {
         };
         if number == next {
             let end = |(address, port)| Endpoint { address, port };
-            self.tuples.push(Tuple { low: end(low), high: end(high), vlan });
+            self.tuples.push(Tuple { low: end(low), high: end(high), vlan, first: [None; 2] });
         }
         (number, from_high)
     }

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::{Input, RolesFrom, Trace, load};
 use crate::capture::testing::{Blocks, builtin, input, pcap};
 use crate::capture::{Nanos, Note};
-use crate::wire::Flags;
 use crate::wire::testing::{Build, ethernet, udp};
+use crate::wire::{Flags, Http2, Options, Station};
 
 const LOW: ([u8; 4], u16) = ([10, 0, 0, 1], 40000);
 const HIGH: ([u8; 4], u16) = ([10, 0, 0, 2], 80);
@@ -382,6 +382,63 @@ fn a_frame_in_two_captures_is_one() {
     );
     assert_eq!(trace.captures.iter().map(|c| (c.frames, c.tcp_frames)).collect::<Vec<_>>(), [(7, 6), (5, 5)]);
     assert_eq!(trace.payload(8).expect("payload"), [0; 9]);
+}
+
+#[test]
+fn a_syn_that_lost_options_on_its_way_is_one() {
+    let options = [2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 3, 3, 7];
+    let syn = |options: &[u8], id| {
+        let syn = Build { flags: "S", seq: 100, ack: 0, id, options: options.to_vec(), ..Build::default() };
+        ethernet(0x0800, &syn.ipv4())
+    };
+    let missing = Options(Options::TIMESTAMPS.0 | Options::WINDOW_SCALE.0);
+    for (id, frames, stripped) in [(7, "1>", missing), (8, "1> 2>", Options::default())] {
+        let (before, after) = ([(0, syn(&options, 7))], [(5_000_000, syn(&options[..6], id))]);
+        let trace = load(&[input(1, &before), input(1, &after)], &mut |_| {}).expect("captures");
+        assert_eq!(told(&trace), [frames]);
+        let first = trace.conversation(1).expect("a connection").rare[&1].clone();
+        assert_eq!((first.stripped, first.mss), (stripped, Some(1460)));
+    }
+    // both in one capture
+    for (id, copy) in [(7, true), (8, false)] {
+        let frames = [(0, syn(&options, 7)), (5_000_000, syn(&options[..6], id))];
+        let trace = load(&[input(1, &frames)], &mut |_| {}).expect("a capture");
+        assert_eq!(trace.segments[1].flags.has(Flags::DUPLICATE), copy);
+    }
+}
+
+#[test]
+fn frames_from_another_card_are_told() {
+    let from = |card: u8, time| {
+        let mut frame = Build { seq: u32::from(card), ..Build::default() }.ethernet();
+        frame[11] = card;
+        (time, frame)
+    };
+    let mut frames = vec![from(1, 0), from(9, 1), from(1, 2)];
+    frames.extend((3..100).map(|time| from(9, time)));
+    let trace = load(&[input(1, &frames)], &mut |_| {}).expect("a capture");
+    let rare = trace.conversation(1).expect("a connection").rare;
+    assert_eq!(rare[&2].station, Some(Station([2, 0, 0, 0, 0, 9])));
+    // of many only the first are kept
+    assert!(!rare.contains_key(&1) && !rare.contains_key(&3) && rare.len() == 16);
+    // another capture is another place: its cards are others
+    let trace = load(&[input(1, &frames[..1]), input(1, &frames[1..2])], &mut |_| {}).expect("captures");
+    assert!(trace.rare.values().all(|rare| rare.station.is_none()));
+}
+
+#[test]
+fn http2_in_clear_text_is_read_again() {
+    let mut hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    hello.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    let ping = vec![0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let frames = |first: &[u8]| {
+        let one =
+            |seq, payload: &[u8]| Build { flags: "PA", seq, payload: payload.to_vec(), ..Build::default() }.ethernet();
+        [(0, one(1, first)), (1, one(1 + first.len() as u32, &ping))]
+    };
+    let told = |first: &[u8]| load(&[input(1, &frames(first))], &mut |_| {}).expect("a capture").conversation(1);
+    assert_eq!(told(&hello).expect("a connection").http2, [(2, vec![Http2::Ping(false)])].into());
+    assert!(told(b"something else").expect("a connection").http2.is_empty());
 }
 
 #[test]

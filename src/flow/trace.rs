@@ -6,10 +6,13 @@ use std::io;
 use super::join::seen;
 use super::{Conversation, Trace};
 use crate::capture::{FrameNo, Packet, Record};
-use crate::wire::{Decoded, Flags, PayloadKind, Rare, Segment, decode};
+use crate::wire::{Decoded, Flags, Http2, PayloadKind, Rare, Segment, decode, http2_frames};
 
 /// The most first lines that are read again for one connection.
 const MAX_LINES: usize = 2000;
+
+/// The most segments that are read again for the HTTP/2 frames in them: the last of the connection, where it is wound up.
+const MAX_HTTP2: usize = 2000;
 
 /// The most characters of a first line.
 const LINE: usize = 200;
@@ -25,6 +28,7 @@ impl Conversation {
         self.flow.frames.end = self.flow.frames.start + self.segments.len();
         self.rare.retain(|n, _| *n <= number);
         self.lines.retain(|n, _| *n <= number);
+        self.http2.retain(|n, _| *n <= number);
         self
     }
 }
@@ -55,7 +59,20 @@ impl Trace {
             // a file that is gone by now costs the lines, not the analysis
             .filter_map(|s| Some((s.number, first_line(&self.payload_of(s, BEGINNING).ok()?))))
             .collect();
-        Some(Conversation { flow, segments, rare, lines })
+        let http2 = self.http2(&segments);
+        Some(Conversation { flow, segments, rare, lines, http2 })
+    }
+
+    /// The HTTP/2 frames in a connection's last segments, if it begins as such in clear text.
+    fn http2(&self, segments: &[Segment]) -> BTreeMap<FrameNo, Vec<Http2>> {
+        let with_payload = |s: &&Segment| s.len > 0 && !s.flags.has(Flags::DUPLICATE);
+        // either end's first payload may be captured first
+        if !segments.iter().filter(with_payload).take(2).any(|s| s.payload == PayloadKind::Http2Preface) {
+            return BTreeMap::new();
+        }
+        let frames = |s: &Segment| Some((s.number, http2_frames(&self.payload_of(s, BEGINNING).ok()?)));
+        let last = segments.iter().rev().filter(with_payload).take(MAX_HTTP2);
+        last.filter_map(frames).filter(|(_, frames)| !frames.is_empty()).collect()
     }
 
     /// The capture that a frame is from, as a place in `captures`, and its number there.

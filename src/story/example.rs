@@ -59,7 +59,7 @@ pub(crate) fn story(segments: Vec<Segment>, lines: &[(FrameNo, &str)]) -> Story 
         frames: 0..segments.len(),
     };
     let lines = lines.iter().map(|(n, l)| (*n, (*l).to_owned())).collect();
-    let timeline = analyse(Conversation { flow, segments, rare: BTreeMap::new(), lines }, 0);
+    let timeline = analyse(Conversation { flow, segments, rare: BTreeMap::new(), lines, http2: BTreeMap::new() }, 0);
     let steps = steps::steps(&timeline, &[], &[], steps::Folding::On, None);
     Story { timeline, findings: Vec::new(), steps, comments: Vec::new(), until: None }
 }

@@ -60,6 +60,7 @@ fn payload(timeline: &Timeline, row: &Row) -> Option<String> {
         PayloadKind::TlsAlert => "TLS alert".to_owned(),
         PayloadKind::TlsHandshake => "TLS handshake".to_owned(),
         PayloadKind::TlsData => "TLS data".to_owned(),
+        PayloadKind::Http2Preface => "HTTP/2 begins".to_owned(),
         PayloadKind::None | PayloadKind::Text | PayloadKind::Other => return None,
     })
 }

@@ -129,6 +129,7 @@ fn payload(timeline: &Timeline, row: &Row) -> String {
         PayloadKind::TlsHandshake => format!("{size} of a TLS handshake"),
         PayloadKind::TlsData => format!("{size} of TLS data"),
         PayloadKind::Text => format!("{size} of text"),
+        PayloadKind::Http2Preface => format!("{size}, the beginning of an HTTP/2 connection"),
         PayloadKind::None | PayloadKind::Other => size,
     }
 }

@@ -43,6 +43,7 @@ pub fn analyse(conversation: Conversation, origin: Nanos) -> Timeline {
         scale,
         base,
         lines: conversation.lines,
+        http2: conversation.http2,
         rare: conversation.rare,
     }
 }

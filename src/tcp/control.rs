@@ -449,7 +449,7 @@ mod tests {
         let ends = Pair { client: end("192.0.2.1", 5000), server: end("192.0.2.80", 80) };
         let frames = 0..segments.len();
         let flow = Flow { id: 1, ends, roles_from: RolesFrom::Handshake, after: None, frames };
-        crate::tcp::analyse(Conversation { flow, segments, rare, lines: BTreeMap::new() }, 0)
+        crate::tcp::analyse(Conversation { flow, segments, rare, lines: BTreeMap::new(), http2: BTreeMap::new() }, 0)
     }
 
     const OPENED: [(i64, char, Flags, u32, u32, u32); 3] =

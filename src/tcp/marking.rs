@@ -81,6 +81,8 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     let next = own.next.unwrap_or(r.seq);
     let mut add = |mark, of| marks.push(Marked { mark, of });
     let mut probe = None;
+    // of a SYN into an open connection, whose number is beyond all others
+    let syn_again = flags.has(Flags::SYN) && own.frames.contains_key(&r.seq);
 
     if flags.has(Flags::RST) {
         peer.challenged = Some(r.number());
@@ -99,7 +101,8 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     } else if s.len == 1 && r.seq == next && peer.ack.is_some() && peer.window == 0 {
         add(Mark::ZeroWindowProbe, None);
         probe = Some((Mark::ZeroWindowProbe, r.number()));
-    } else if s.span() > 0 && r.seq < next && !(flags.has(Flags::SYN | Flags::ACK) && own.ack.is_none()) {
+    } else if s.span() > 0 && (r.seq < next || syn_again) && !(flags.has(Flags::SYN | Flags::ACK) && own.ack.is_none())
+    {
         let of = own.frames.get(&r.seq).copied();
         add(repeated(r, own, peer, rtt), of);
     } else if r.seq > next && !flags.has(Flags::SYN) {
@@ -151,6 +154,12 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     own.challenged = None;
     if flags.has(Flags::SYN) && !flags.has(Flags::ACK) && peer.ack.is_some() {
         peer.challenged = Some(r.number());
+        if own.next.is_some() && own.ack.is_some() {
+            // its number is not of this connection
+            own.probe = None;
+            own.frames.entry(r.seq).or_insert(r.number());
+            return;
+        }
     }
     if s.span() > 0 {
         own.frames.entry(r.seq).or_insert(r.number());

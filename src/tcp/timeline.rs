@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Event, Marked, Opening, Outcome, Reset, State, StateSet};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Flow, Pair, Side};
-use crate::wire::{Rare, Segment};
+use crate::wire::{Http2, Rare, Segment};
 
 /// How well something is known. Ordered: the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -204,6 +204,8 @@ pub struct Timeline {
     pub base: Pair<Option<u32>>,
     /// First line of each HTTP message.
     pub lines: BTreeMap<FrameNo, String>,
+    /// HTTP/2 frames in clear text, by the segment in which they begin ([`crate::flow::Conversation::http2`]).
+    pub http2: BTreeMap<FrameNo, Vec<Http2>>,
     /// What only few segments have.
     pub rare: BTreeMap<FrameNo, Rare>,
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use super::link::{self, peel};
-use super::{Flags, PayloadKind, Rare, Segment, icmp, ip, payload, tcp};
+use super::{Flags, PayloadKind, Rare, Segment, Station, icmp, ip, payload, tcp};
 use crate::capture::Packet;
 
 /// An address and a port.
@@ -23,6 +23,8 @@ pub struct Decoded {
     pub vlan: u16,
     /// Interface and direction as far as the link's header tells them: equal packets with another `via` are copies.
     pub via: u32,
+    /// The hardware address that sent it on this link.
+    pub station: Option<Station>,
     /// What only few segments have.
     pub rare: Rare,
     /// Where its captured payload lies in the packet.
@@ -83,6 +85,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
             destination: quoted.source,
             vlan: peeled.vlan,
             via: peeled.via,
+            station: None,
             rare: Rare { icmp: Some(quoted.icmp), ..Rare::default() },
             payload: 0..0,
         });
@@ -105,12 +108,16 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
     if (found.payload.len() as u64) < u64::from(found.length) {
         segment.flags = segment.flags | Flags::CUT;
     }
+    if tcp::checksum_is_partial(&found) {
+        segment.flags = segment.flags | Flags::PARTIAL_CHECKSUM;
+    }
     Ok(Decoded {
         segment,
         source: (found.source, header.source),
         destination: (found.destination, header.destination),
         vlan: peeled.vlan,
         via: peeled.via,
+        station: peeled.station,
         rare: header.rare,
         payload: if header.size == 0 { 0..0 } else { start..end },
     })

@@ -189,6 +189,7 @@ fn kind(kind: PayloadKind) -> String {
         PayloadKind::TlsHandshake => "TLS handshake".into(),
         PayloadKind::TlsData => "TLS application data".into(),
         PayloadKind::Text => "text".into(),
+        PayloadKind::Http2Preface => "beginning of an HTTP/2 connection".into(),
         PayloadKind::Other => "bytes of another protocol, or not captured".into(),
     }
 }
@@ -207,6 +208,9 @@ fn checksum(packet: &ip::Ip, found: u16) -> String {
     match expected {
         None => format!("{found:#06x}, not checked: the header makes no sense"),
         Some(expected) if expected == found => format!("{found:#06x}, right"),
+        Some(_) if tcp::checksum_is_partial(packet) => {
+            format!("{found:#06x}, of the pseudo-header alone: left to the network card")
+        }
         Some(_) => format!("{found:#06x}, wrong (usual where the sender's network card computes it)"),
     }
 }

@@ -1,6 +1,6 @@
 //! The link types, and what lies between a link's header and IP.
 
-use super::Flags;
+use super::{Flags, Station};
 
 /// A link type that can be read.
 #[derive(Debug)]
@@ -48,6 +48,8 @@ pub(super) struct Peeled {
     pub(super) way: Flags,
     /// Innermost VLAN; 0 without one.
     pub(super) vlan: u16,
+    /// Who sent it on this link.
+    pub(super) station: Option<Station>,
 }
 
 const IPV4: u16 = 0x0800;
@@ -98,11 +100,16 @@ pub(super) fn peel(link: u16, packet: &[u8]) -> Result<Peeled, NoIp> {
 
 /// No header at all.
 fn raw(packet: &[u8]) -> Option<Peeled> {
-    packet.first().map(|_| Peeled { next: Next::Ip, size: 0, via: 0, way: Flags::default(), vlan: 0 })
+    packet.first().map(|_| without_station(Next::Ip, 0))
 }
 
 fn ethernet(packet: &[u8]) -> Option<Peeled> {
-    Some(Peeled { next: Next::EtherType(u16_at(packet, 12)?), size: 14, via: 0, way: Flags::default(), vlan: 0 })
+    let station = Some(Station(packet.get(6..12)?.try_into().ok()?));
+    Some(Peeled { station, ..without_station(Next::EtherType(u16_at(packet, 12)?), 14) })
+}
+
+fn without_station(next: Next, size: usize) -> Peeled {
+    Peeled { next, size, via: 0, way: Flags::default(), vlan: 0, station: None }
 }
 
 /// NULL has the address family in the byte order of the machine that captured, LOOP in network order.
@@ -113,14 +120,14 @@ fn loopback(packet: &[u8]) -> Option<Peeled> {
         2 | 10 | 23 | 24 | 28 | 30 => Next::Ip,
         _ => Next::EtherType(0xffff),
     };
-    Some(Peeled { next, size: 4, via: 0, way: Flags::default(), vlan: 0 })
+    Some(without_station(next, 4))
 }
 
 /// `LINUX_SLL`: packet type, hardware type, address, protocol.
 fn linux_cooked(packet: &[u8]) -> Option<Peeled> {
     let kind = u16_at(packet, 0)?;
     let next = Next::EtherType(u16_at(packet, 14)?);
-    Some(Peeled { next, size: 16, via: kind.into(), way: way(kind), vlan: 0 })
+    Some(Peeled { via: kind.into(), way: way(kind), ..without_station(next, 16) })
 }
 
 /// `LINUX_SLL2`: protocol, interface, hardware type, packet type, address.
@@ -129,7 +136,7 @@ fn linux_cooked_v2(packet: &[u8]) -> Option<Peeled> {
     let kind = *packet.get(10)?;
     packet.get(..20)?;
     let (via, next) = (interface << 3 | u32::from(kind & 7), Next::EtherType(u16_at(packet, 0)?));
-    Some(Peeled { next, size: 20, via, way: way(kind.into()), vlan: 0 })
+    Some(Peeled { via, way: way(kind.into()), ..without_station(next, 20) })
 }
 
 /// What a packet type of `LINUX_SLL` (`PACKET_HOST`, `PACKET_OUTGOING`) says of the way.

@@ -5,6 +5,7 @@
 
 mod decode;
 mod dissect;
+mod http2;
 mod icmp;
 mod ip;
 mod link;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use decode::{Address, Decoded, Missing, decode};
 pub use dissect::{Field, dissect};
+pub use http2::{Http2, frames as http2_frames};
 pub use link::{LINKS, Link};
-pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment};
+pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment, Station};
 pub use seq::Seq;

@@ -14,6 +14,7 @@ pub(super) fn peek(payload: &[u8], len: u32) -> PayloadKind {
             23 => PayloadKind::TlsData,
             _ => PayloadKind::TlsHandshake,
         },
+        [b'P', b'R', b'I', ..] if payload.starts_with(super::http2::PREFACE) => PayloadKind::Http2Preface,
         [first, ..] if first.is_ascii_uppercase() => {
             request(payload).or_else(|| response(payload)).unwrap_or_else(|| text(payload))
         }

@@ -54,7 +54,7 @@ impl Segment {
     }
 }
 
-/// The flags of the TCP header (RFC 9293 §3.1), and three of our own above them.
+/// The flags of the TCP header (RFC 9293 §3.1), and some of our own above them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u16);
 
@@ -83,6 +83,8 @@ impl Flags {
     pub const INCOMING: Flags = Flags(0x400);
     /// [`Flags::OUTGOING`] and [`Flags::INCOMING`].
     pub const WAY: Flags = Flags(0x600);
+    /// Ours: its checksum is the sum of the pseudo-header alone, as a kernel leaves it to the network card.
+    pub const PARTIAL_CHECKSUM: Flags = Flags(0x800);
     /// Ours: the very same packet was captured before.
     pub const DUPLICATE: Flags = Flags(0x1000);
     /// Ours: an ICMP error that quotes a segment; `from` is the end that did not send the quoted one.
@@ -91,6 +93,8 @@ impl Flags {
     pub const CUT: Flags = Flags(0x4000);
     /// Ours: sent by the server (set once the roles are known).
     pub const FROM_SERVER: Flags = Flags(0x8000);
+    /// Those of our own that may differ between two copies of one packet.
+    pub const OF_THE_COPY: Flags = Flags(Self::WAY.0 | Self::PARTIAL_CHECKSUM.0 | Self::DUPLICATE.0 | Self::CUT.0);
 
     /// The header's flags and their names, in the order of the header's bits.
     pub const NAMES: [(Flags, &'static str); 9] = [
@@ -180,6 +184,8 @@ pub enum PayloadKind {
     TlsData,
     /// Printable text.
     Text,
+    /// The beginning of an HTTP/2 connection (RFC 9113 §3.4).
+    Http2Preface,
     /// Anything else, or not captured.
     Other,
 }
@@ -233,10 +239,25 @@ pub struct Rare {
     pub mss: Option<u16>,
     /// SACK blocks: left edge, right edge (the number after the last byte).
     pub sack: Vec<(Seq, Seq)>,
+    /// Options that one copy of this SYN has and another, captured elsewhere on its way, lacks.
+    pub stripped: Options,
+    /// The hardware address that sent it, if its sender's first frame came from another one.
+    pub station: Option<Station>,
     /// The ICMP error that this frame is.
     pub icmp: Option<Icmp>,
     /// Where it was captured, if several captures hold it, by capture.
     pub seen: Vec<Seen>,
+}
+
+/// An Ethernet address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Station(pub [u8; 6]);
+
+impl std::fmt::Display for Station {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes: Vec<String> = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        f.write_str(&bytes.join(":"))
+    }
 }
 
 /// A frame in one of several captures.

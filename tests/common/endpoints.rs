@@ -446,7 +446,13 @@ impl Sim {
         let ends = Pair { client: end(10, 50000), server: end(80, 80) };
         let flow = Flow { id: 1, ends, roles_from: RolesFrom::Handshake, after: None, frames: 0..segments.len() };
         Run {
-            conversation: Conversation { flow, segments, rare: BTreeMap::new(), lines: BTreeMap::new() },
+            conversation: Conversation {
+                flow,
+                segments,
+                rare: BTreeMap::new(),
+                lines: BTreeMap::new(),
+                http2: BTreeMap::new(),
+            },
             truth: self.truth,
             passed: self.tapped.iter().map(|(_, _, wire, arrives)| (wire.sent, *arrives)).collect(),
         }

@@ -2,6 +2,8 @@
 
 mod accept_queue_overflow;
 mod ack_loop;
+mod asymmetric_path;
+mod bad_checksum_tx;
 mod client_gave_up;
 mod close_at_request_limit;
 mod close_race_crossing;
@@ -11,11 +13,14 @@ mod conntrack_full;
 mod conntrack_invalid_rst;
 mod defer_accept_stall;
 mod drain_or_reload_close;
+mod duplicate_address;
 mod duplicate_frames;
 mod early_response_reset;
 mod fin_retransmitted;
 mod fin_wait_1_stuck;
 mod fin_wait_2_held;
+mod goaway_race;
+mod hairpin_tuple_clash;
 mod half_close_taken_as_abort;
 mod half_closed_reuse;
 mod half_open_data_rst;
@@ -26,13 +31,16 @@ mod icmp_unreachable;
 mod keepalive_answered_by_rst;
 mod keepalive_unanswered;
 mod late_data_to_lingering_close;
+mod lb_rehash_rst;
 mod linger_zero_abort;
 mod middlebox_idle_drop_silent;
 mod middlebox_idle_rst_both;
 mod middlebox_idle_rst_on_use;
 mod midstream_start;
 mod nagle_delayed_ack;
+mod offload_giant_frames;
 mod one_direction_only;
+mod options_stripped;
 mod paws_drop_established;
 mod paws_syn_drop;
 mod peer_vanished_rto;
@@ -46,7 +54,9 @@ mod rst_or_fin_escapes_nat;
 mod sack_seq_mismatch;
 mod self_connect;
 mod simultaneous_close;
+mod small_window;
 mod snat_port_race;
+mod split_connection_proxy;
 mod spoofed_rst;
 mod syn_cookie_lost_ack;
 mod syn_flood_or_backlog;
@@ -64,8 +74,10 @@ mod time_wait_reuse_accepted;
 mod time_wait_reuse_refused;
 mod tls_close_notify_reply_rst;
 mod tls_truncated;
+mod too_many_pings;
 mod unannounced_close_reuse;
 mod unseen_segment;
+mod window_probe_broken;
 mod window_scale_lost;
 mod zero_window_stall;
 
@@ -91,6 +103,8 @@ pub static RULES: &[&Rule] = &[
     &half_open_syn_challenge::RULE,
     &time_wait_reuse_refused::RULE,
     &time_wait_reuse_accepted::RULE,
+    &goaway_race::RULE,
+    &too_many_pings::RULE,
     &early_response_reset::RULE,
     &close_with_unread_data::RULE,
     &linger_zero_abort::RULE,
@@ -122,16 +136,24 @@ pub static RULES: &[&Rule] = &[
     &synack_not_accepted::RULE,
     &synack_from_wrong_address::RULE,
     &self_connect::RULE,
+    &hairpin_tuple_clash::RULE,
     &synproxy_blackhole::RULE,
     &probe_half_open::RULE,
     &icmp_unreachable::RULE,
+    &duplicate_address::RULE,
     &spoofed_rst::RULE,
     &conntrack_invalid_rst::RULE,
     &rst_or_fin_escapes_nat::RULE,
+    &lb_rehash_rst::RULE,
+    &asymmetric_path::RULE,
     &window_scale_lost::RULE,
+    &options_stripped::RULE,
+    &split_connection_proxy::RULE,
     &pmtu_black_hole::RULE,
     &sack_seq_mismatch::RULE,
     &zero_window_stall::RULE,
+    &window_probe_broken::RULE,
+    &small_window::RULE,
     &nagle_delayed_ack::RULE,
     &reordering_not_loss::RULE,
     &ack_loop::RULE,
@@ -141,6 +163,8 @@ pub static RULES: &[&Rule] = &[
     &reset_unexplained::RULE,
     &tls_truncated::RULE,
     &unseen_segment::RULE,
+    &offload_giant_frames::RULE,
+    &bad_checksum_tx::RULE,
     &duplicate_frames::RULE,
     &midstream_start::RULE,
     &one_direction_only::RULE,

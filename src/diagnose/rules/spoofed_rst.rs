@@ -4,7 +4,7 @@ use super::super::facts::{Facts, capital, is_reset};
 use super::super::forged::{After, after, forged, ignored, only_round_hops, reasons};
 use super::super::{Check, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
-use crate::tcp::Certainty;
+use crate::tcp::{Certainty, Row};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -34,6 +34,9 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts, hits: &mut Hits) {
+    if super::found(hits, &["duplicate-address"]) {
+        return; // who else sends in that name is known
+    }
     let alien: Vec<usize> = forged(facts).into_iter().filter(|&i| after(facts, i) == After::Else).collect();
     let Some(&first) = alien.first() else { return };
     let row = facts.row(first);
@@ -63,6 +66,14 @@ fn check(facts: &Facts, hits: &mut Hits) {
         f.certainty = Certainty::Proven;
     } else {
         f.against.push(facts.line("Who sent it, a capture of one end cannot tell.", &[first]));
+        if let Some(data) = led_elsewhere(facts, first) {
+            f.or.push("lb-rehash-rst");
+            f.against.push(facts.line(
+                "A load balancer that led the connection to another host would leave the same frames: other connections to \
+                 that address, reset at the same moment, tell.",
+                &[data, first],
+            ));
+        }
     }
     if is_reset(row) && !ignored {
         let other = capital(row.from.other());
@@ -70,4 +81,13 @@ fn check(facts: &Facts, hits: &mut Hits) {
             .push(facts.line(format!("{other}'s program gets \"connection reset by peer\" (ECONNRESET)."), &[first]));
     }
     hits.findings.push(f);
+}
+
+/// The data to the server that the reset answers, if the server says nothing more.
+fn led_elsewhere(facts: &Facts, reset: usize) -> Option<usize> {
+    let rows = &facts.timeline.rows;
+    let server = |r: &Row| r.from == Side::Server && !is_reset(r) && !r.segment.is_icmp();
+    let silent = !rows[reset + 1..].iter().any(server);
+    let reply = rows[reset].from == Side::Server && facts.is_reply(reset) && silent;
+    facts.answers(reset).filter(|data| reply && facts.data.binary_search(data).is_ok())
 }

@@ -1,7 +1,12 @@
 //! Each rule on frames that make it fire, and on look-alikes that must not.
 
-use super::super::testing::{EXCHANGE, judged, verdicts};
-use super::super::{Figure, Finding};
+use std::fmt::Write;
+
+use super::super::testing::{EXCHANGE, judged, timeline, verdicts};
+use super::super::{Figure, Finding, judge};
+use crate::flow::Side;
+use crate::tcp::Timeline;
+use crate::wire::{Flags, Http2, Rare, Station};
 
 fn after_exchange(rest: &str) -> Vec<String> {
     verdicts(&format!("{EXCHANGE}\n{rest}"))
@@ -548,4 +553,220 @@ fn artefacts_are_named_only_where_they_matter() {
         0.01 S P. 1 101 100 ok
         0.01 C . 101 101 0";
     assert_eq!(verdicts(middle), [""; 0]);
+}
+
+/// A transfer by the server, at which it is captured: `rounds` windows of two segments, one a round trip of `trip`
+/// seconds; the client's acknowledgements have the windows `windows` in turn.
+fn by_windows(rounds: usize, trip: f64, windows: &[u16]) -> String {
+    let mut text = "
+        0.0000 C S 0 - 0 win=2920
+        0.0001 S S. 0 1 0
+        0.0600 C . 1 1 0 win=2920
+        0.0610 C P. 1 1 300 get win=2920"
+        .to_string();
+    for n in 0..rounds {
+        let (t, a) = (0.062 + trip * n as f64, 1 + 2920 * n);
+        let window = windows[n % windows.len()];
+        let _ = write!(
+            text,
+            "
+            {t} S . {a} 301 1460
+            {} S . {} 301 1460
+            {} C . 301 {} 0 win={window}",
+            t + 0.0001,
+            a + 1460,
+            t + trip - 0.0002,
+            a + 2920
+        );
+    }
+    text
+}
+
+#[test]
+fn a_window_that_is_too_small_for_the_path() {
+    let found = judged(&by_windows(30, 0.06, &[2920]), 0.0);
+    assert_eq!(found.iter().map(|f| f.rule.id).collect::<Vec<_>>(), ["small-window"]);
+    assert!((figure(&found[0], "round_trip") - 0.06).abs() < 1e-3);
+    assert!((figure(&found[0], "window_bytes") - 2920.0).abs() < 1e-9);
+    // too short to matter
+    assert_eq!(verdicts(&by_windows(12, 0.06, &[2920])), [""; 0]);
+    // the round trip grows with what is under way: a link is full
+    assert_eq!(verdicts(&by_windows(30, 0.3, &[2920])), [""; 0]);
+    // the receiver's program reads slowly: its window is smaller than it was
+    let slow = by_windows(30, 0.06, &[2920]).replace("C . 1 1 0 win=2920", "C . 1 1 0 win=8760");
+    assert_eq!(verdicts(&slow), [""; 0]);
+}
+
+/// The client fills the server's window, which closes and opens again.
+const CLOSED: &str = "
+    0.020 C . 301 901 502 win=502
+    0.021 S . 901 803 0 win=0
+    0.300 S . 901 803 0 win=502";
+
+#[test]
+fn probes_that_nobody_has_to_answer() {
+    let probes = |seq: i64, answer: &str| {
+        let one = |t: f64| format!("\n{t} C . {seq} 901 0{}", answer.replace('T', &format!("\n{}", t + 0.001)));
+        after_exchange(&format!("{CLOSED}{}{}{}", one(1.3), one(3.3), one(7.3)))
+    };
+    assert_eq!(probes(803, ""), ["window-probe-broken problem inferred [8, 9, 10, 11, 12]"]);
+    // one below the next number: those have to be answered
+    assert_eq!(probes(802, ""), [""; 0]);
+    assert_eq!(probes(803, "T S . 901 803 0 win=502"), [""; 0]);
+    // long after the window opened: nobody waits for it
+    let late = "
+        60.0 C . 803 901 0
+        120.0 C . 803 901 0
+        180.0 C . 803 901 0";
+    assert_eq!(after_exchange(&format!("{CLOSED}{late}")), [""; 0]);
+}
+
+#[test]
+fn acknowledgements_by_somebody_else() {
+    let upload = |hops: u8, after: f64| {
+        let mut text = "
+            0.0 C S 0 - 0 ttl=64
+            0.6 S S. 0 1 0 ttl=52
+            0.6001 C . 1 1 0"
+            .to_string();
+        for n in 0..4 {
+            let (t, a) = (0.7 + 0.1 * f64::from(n), 1 + 1000 * n);
+            let _ = write!(text, "\n{t} C . {a} 1 1000\n{} S . 1 {} 0 ttl={hops}", t + after, a + 1000);
+        }
+        text + "\n1.8 S P. 1 4001 200 ok ttl=52"
+    };
+    assert_eq!(verdicts(&upload(254, 0.002)), ["split-connection-proxy warning inferred [5, 7, 9, 11]"]);
+    // a server that was slow to accept
+    assert_eq!(verdicts(&upload(52, 0.002)), [""; 0]);
+    // a path that changed
+    assert_eq!(verdicts(&upload(51, 0.6)), [""; 0]);
+}
+
+#[test]
+fn one_direction_that_gets_no_answer() {
+    let copies = "
+        0.0 C S 0 - 0
+        0.005 C . 1 1 0
+        0.006 C P. 1 1 100 get
+        0.2 C P. 1 1 100 get
+        0.6 C P. 1 1 100 get
+        1.4 C P. 1 1 100 get";
+    let asymmetric = "asymmetric-path problem assumed [2, 3, 4, 5, 6]";
+    assert_eq!(verdicts(copies)[0], asymmetric);
+    // it got an answer, or went on
+    for more in ["1.5 C . 101 900 0", "1.5 C P. 101 1 50"] {
+        assert!(!verdicts(&format!("{copies}\n{more}")).contains(&asymmetric.to_string()), "{more}");
+    }
+}
+
+/// `rule severity certainty [evidence]` on these frames, once something was changed in them.
+fn verdicts_with(text: &str, change: impl Fn(&mut Timeline)) -> Vec<String> {
+    let mut timeline = timeline(text);
+    change(&mut timeline);
+    let found = judge(&timeline, timeline.rows.iter().map(|r| r.segment.time).max().unwrap_or_default());
+    let word = |f: &Finding| format!("{} {} {} {:?}", f.rule.id, f.severity.name(), f.certainty.name(), f.evidence);
+    found.iter().map(word).collect()
+}
+
+#[test]
+fn requests_above_the_last_stream() {
+    let frames = "
+        2.000 C P. 301 901 13
+        2.002 S P. 901 301 17
+        2.003 C . 314 918 0";
+    let goaway = |last, error| Http2::GoAway { last, error, too_many_pings: false };
+    let judged = |asked: u32, last: u32, error: u32, answered: bool| {
+        verdicts_with(&format!("{EXCHANGE}{frames}"), |t| {
+            t.http2.insert(7, vec![Http2::Headers(asked)]);
+            let answer = answered.then_some(Http2::Headers(asked));
+            t.http2.insert(8, answer.into_iter().chain([goaway(last, error)]).collect());
+        })
+    };
+    assert_eq!(judged(5, 3, 0, false), ["goaway-race problem proven [7, 8]"]);
+    // covered, answered, the first of a graceful two, or a punishment
+    for (asked, last, error, answered) in
+        [(5, 5, 0, false), (5, 3, 0, true), (5, 0x7fff_ffff, 0, false), (5, 3, 11, false)]
+    {
+        assert_eq!(judged(asked, last, error, answered), [""; 0], "{asked} {last} {error} {answered}");
+    }
+}
+
+#[test]
+fn a_server_that_had_enough() {
+    let frames = "
+        10.0 C P. 301 901 17
+        20.0 C P. 318 901 17
+        30.0 C P. 335 901 17
+        30.1 S P. 901 352 40";
+    let judged = |pings: usize, error: u32, too_many_pings: bool| {
+        verdicts_with(&format!("{EXCHANGE}{frames}"), |t| {
+            for number in 7..7 + pings as u32 {
+                t.http2.insert(number, vec![Http2::Ping(false)]);
+            }
+            t.http2.insert(10, vec![Http2::GoAway { last: 1, error, too_many_pings }]);
+        })
+    };
+    assert_eq!(judged(3, 11, true), ["too-many-pings problem proven [7, 8, 9, 10]"]);
+    assert_eq!(judged(3, 11, false), ["too-many-pings problem inferred [7, 8, 9, 10]"]);
+    // it may have been something else that was too much
+    assert_eq!(judged(2, 11, false), [""; 0]);
+    assert_eq!(judged(3, 0, false), [""; 0]);
+}
+
+#[test]
+fn frames_of_two_network_cards() {
+    let other = |numbers: &'static [u32]| {
+        move |t: &mut Timeline| {
+            for number in numbers {
+                t.rare.insert(*number, Rare { station: Some(Station([2, 0, 0, 0, 0, 9])), ..Rare::default() });
+            }
+        }
+    };
+    let reset = |ttl: u8| {
+        format!(
+            "{EXCHANGE}
+            1.0 C P. 301 901 300 get
+            1.001 S R 901 - 0 ttl={ttl}
+            5.012 S F. 901 301 0
+            5.013 C R 301 - 0"
+        )
+    };
+    let found = |text: &str, numbers| verdicts_with(text, other(numbers))[0].clone();
+    assert_eq!(found(&reset(128), &[8]), "duplicate-address problem inferred [5, 8, 9]");
+    assert_eq!(found(&reset(64), &[8]), "duplicate-address problem assumed [5, 8, 9]");
+    // a hop count that shows a way through routers
+    assert!(!found(&reset(57), &[8]).starts_with("duplicate-address"));
+    // the address moved, and stays there
+    assert!(!found(&reset(128), &[8, 9]).starts_with("duplicate-address"));
+    // one host with two cards
+    let both = format!(
+        "{EXCHANGE}\n1.0 C P. 301 901 300 get\n1.001 S P. 901 601 100 ok\n2.0 C P. 601 1001 300 get\n2.001 S P. 1001 901 100 ok"
+    );
+    assert_eq!(verdicts_with(&both, other(&[8])), [""; 0]);
+}
+
+#[test]
+fn artefacts_of_network_cards_are_named_where_they_matter() {
+    let lost = REPEATED.replace('T', "2");
+    let partial = |numbers: std::ops::Range<usize>| {
+        move |t: &mut Timeline| {
+            for row in t.rows[numbers.clone()].iter_mut().filter(|r| r.from == Side::Client) {
+                row.segment.flags = row.segment.flags | Flags::PARTIAL_CHECKSUM;
+            }
+        }
+    };
+    let text = format!("{EXCHANGE}{lost}");
+    let vanished = "peer-vanished-rto problem inferred [7, 8, 9]";
+    assert_eq!(verdicts_with(&text, partial(0..9)), [vanished, "bad-checksum-tx note proven [8, 9]"]);
+    // not all of its frames: those are damaged, or chance
+    assert_eq!(verdicts_with(&text, partial(6..9)), [vanished]);
+    assert_eq!(verdicts_with(EXCHANGE, partial(0..6)), [""; 0]);
+    let announced = |mss: u16| {
+        move |t: &mut Timeline| {
+            t.rare.insert(2, Rare { mss: Some(mss), ..Rare::default() });
+        }
+    };
+    assert_eq!(verdicts_with(&text, announced(200)), [vanished, "offload-giant-frames note proven [7, 8, 9]"]);
+    assert_eq!(verdicts_with(&text, announced(1460)), [vanished]);
+    assert_eq!(verdicts_with(EXCHANGE, announced(200)), [""; 0]);
 }
