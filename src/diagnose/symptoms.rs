@@ -81,6 +81,7 @@ pub static SYMPTOMS: &[Symptom] = &[
             "spoofed-rst",
             "half-open-data-rst",
             "conntrack-invalid-rst",
+            "lb-rehash-rst",
         ],
     },
     Symptom {
@@ -187,8 +188,8 @@ pub static SYMPTOMS: &[Symptom] = &[
     },
     Symptom {
         what: "gRPC lost its transport",
-        texts: &["transport is closing", "GOAWAY"],
-        kinds: &["middlebox-idle-rst-on-use"],
+        texts: &["transport is closing", "GOAWAY", "too_many_pings", "ENHANCE_YOUR_CALM"],
+        kinds: &["middlebox-idle-rst-on-use", "goaway-race", "too-many-pings"],
     },
     Symptom {
         what: "a TLS handshake never began, again and again",
@@ -247,6 +248,12 @@ const SHOWS: &[(&str, &str)] = &[
         "conntrack-invalid-rst",
         "an old or stray segment is answered by a reset, and the end in whose name it came goes on",
     ),
+    (
+        "lb-rehash-rst",
+        "several connections to one address are reset in the middle of their work, within seconds, while others go on",
+    ),
+    ("goaway-race", "in HTTP/2 without TLS: a stream above the last one that a GOAWAY names, and no answer to it"),
+    ("too-many-pings", "in HTTP/2 without TLS: PINGs at a fixed pace, then a GOAWAY with ENHANCE_YOUR_CALM"),
     ("client-gave-up", "a request, a wait, the client's FIN or reset; only then, if at all, the server's response"),
     ("syn-no-answer", "the same SYN again after 1, 3, 7 s, and nothing comes back"),
     (
