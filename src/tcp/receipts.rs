@@ -222,8 +222,10 @@ impl End<'_> {
         for row in self.own().filter(|r| self.is_syn(*r)) {
             let seq = self.rows[row].segment.seq;
             if !seen.contains(&seq) && seen.len() < 64 {
+                // another SYN in its name may be somebody else's
+                let sure = seen.is_empty() || self.reading.vouched[row];
                 seen.push(seq);
-                out.push(self.sent(Event::SentSyn, row));
+                out.push(Happening { certain: sure.then_some(row), ..self.sent(Event::SentSyn, row) });
             }
         }
         if let Some(row) = self.own().find(|r| self.is_synack(*r)) {
@@ -283,6 +285,8 @@ impl End<'_> {
             .later(self.side.other(), synack)
             .take_while(|r| *r < self.gone)
             .filter(|r| (self.is_live(*r) || self.is_synack(*r)) && self.ack_covers(*r, 1) && !self.refused(*r))
+            // what lies beyond the window of the SYN-ACK is not taken
+            .filter(|r| self.rows[*r].seq <= covered + i64::from(self.rows[synack].segment.window))
             .collect();
         let at = self.arrival(&acks, proves, |r| self.is_synack(r) && self.sent_again(r, synack));
         // who repeats its SYN-ACK again and again does not take the ACKs (a full accept queue, a filter on the way)
