@@ -18,7 +18,7 @@ const OPEN: usize = 32;
 
 /// What the copies of a frame have in common. A retransmission differs in the IP identification or the timestamp. Those of
 /// a SYN may differ in options, if a box on the way took some away.
-type Identity = (bool, Seq, Seq, u16, u32, u16, u16, u32, u8);
+pub(super) type Identity = (bool, Seq, Seq, u16, u32, u16, u16, u32, u8);
 
 /// Folds the frames that several captures hold into one segment each, which keeps the number of the earliest, and notes
 /// in [`Rare::seen`] where it was captured.
@@ -92,7 +92,7 @@ pub(super) fn fold_copies(trace: &mut Trace, places: &mut Vec<Place>, rare: &mut
     places.retain(|_| flags.next().copied().unwrap_or(true));
 }
 
-fn identity(segment: &Segment) -> Identity {
+pub(super) fn identity(segment: &Segment) -> Identity {
     let syn = segment.flags.has(Flags::SYN);
     (
         from_high(segment),

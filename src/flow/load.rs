@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::split::split;
 use super::table::{Table, Tuple};
-use super::{Flow, Trace, duplicates, join, roles};
+use super::{Flow, Trace, clocks, duplicates, join, roles};
 use crate::capture::{CaptureInfo, FrameNo, Input, LoadError, Nanos, Note, Progress, Reader};
 use crate::wire::{Flags, Missing, Rare, Segment, decode};
 
@@ -37,6 +37,7 @@ pub fn load(inputs: &[Input], progress: &mut dyn FnMut(Progress)) -> Result<Trac
         firsts.push(trace.segments.len());
     }
     if inputs.len() > 1 {
+        set_clocks(&mut trace, &places, &mut times, &firsts);
         merge(&mut trace, &mut places, &mut rare, &times, &firsts);
         join::fold_copies(&mut trace, &mut places, &mut rare, table.tuples.len());
     }
@@ -44,6 +45,34 @@ pub fn load(inputs: &[Input], progress: &mut dyn FnMut(Progress)) -> Result<Trac
     trace.rare = rare.into_iter().map(|(segment, rare)| (trace.segments[segment as usize].number, rare)).collect();
     connect(&mut trace, &table.tuples, &places);
     Ok(trace)
+}
+
+/// Sets the clocks of all captures by the first one's, where they cannot be right.
+fn set_clocks(trace: &mut Trace, places: &[Place], times: &mut [Vec<Nanos>], firsts: &[usize]) {
+    for at in 1..times.len() {
+        let of = |at: usize| (&trace.segments[firsts[at]..firsts[at + 1]], &places[firsts[at]..firsts[at + 1]]);
+        let ahead = clocks::ahead(of(0), of(at));
+        if ahead == 0 {
+            continue;
+        }
+        let times = times[at].iter_mut();
+        let segments = trace.segments[firsts[at]..firsts[at + 1]].iter_mut().map(|s| &mut s.time);
+        let reference = trace.captures[0].name.clone();
+        let info = &mut trace.captures[at];
+        let span = info.first.iter_mut().chain(&mut info.last);
+        for time in times.chain(segments).chain(span) {
+            *time = time.saturating_sub(ahead);
+        }
+        let (seconds, way) = (ahead.unsigned_abs() as f64 / 1e9, if ahead > 0 { "ahead of" } else { "behind" });
+        info.notes.push(Note {
+            kind: "clock-set",
+            frame: None,
+            offset: None,
+            says: format!(
+                "its clock is {seconds:.6} s {way} that of {reference}, as the frames of both show; its times are set by the other"
+            ),
+        });
+    }
 }
 
 /// What grows while captures are read.

@@ -1,5 +1,6 @@
 //! Segments by connection: which end is which, and where one connection ends and the next on the same ports begins.
 
+mod clocks;
 mod duplicates;
 mod join;
 mod load;

@@ -385,6 +385,28 @@ fn a_frame_in_two_captures_is_one() {
 }
 
 #[test]
+fn a_clock_that_is_wrong_is_set_by_the_other() {
+    let both = packets("> S 100\n< SA 500 101\n> A 101 501\n> PA 101 501 9\n< A 501 110");
+    let client: Vec<_> = both.iter().map(|(time, packet)| (*time, ethernet(0x0800, packet))).collect();
+    let hour = 3_600_000_000_000;
+    for ahead in [0, hour, -7_000_000_000] {
+        // the server's capture has the client's frames 100 us later, its own 100 us earlier
+        let there = |(time, packet): &(Nanos, Vec<u8>)| {
+            let delay = if packet[15] == 1 { 100_000 } else { -100_000 };
+            (time + 2 * hour + delay + ahead, ethernet(0x0800, packet))
+        };
+        let server: Vec<_> = both.iter().map(there).collect();
+        let client: Vec<_> = client.iter().map(|(time, packet)| (time + 2 * hour, packet.clone())).collect();
+        let trace = load(&[input(1, &client), input(1, &server)], &mut |_| {}).expect("captures");
+        assert_eq!(trace.conversation(1).expect("a connection").segments.len(), 5, "{ahead}");
+        let kinds: Vec<&str> = trace.captures[1].notes.iter().map(|note| note.kind).collect();
+        assert_eq!(kinds, if ahead == 0 { vec![] } else { vec!["clock-set"] });
+        let first = trace.captures[1].first.expect("a time");
+        assert_eq!(first, client[0].0 + 100_000, "{ahead}");
+    }
+}
+
+#[test]
 fn a_syn_that_lost_options_on_its_way_is_one() {
     let options = [2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 3, 3, 7];
     let syn = |options: &[u8], id| {
