@@ -5,7 +5,7 @@ use super::late::AT_ONCE;
 use super::unanswered::LONG_IDLE;
 use crate::flow::Side;
 use crate::tcp::{Fate, Mark, ResetCause, ResetForm, Row};
-use crate::wire::Flags;
+use crate::wire::{FIRST_HOPS, Flags};
 
 /// What such a frame followed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +61,7 @@ pub fn only_round_hops(facts: &Facts, i: usize) -> bool {
     let goes_on = facts.timeline.rows[i + 1..]
         .iter()
         .any(|r| r.from == row.from && !is_reset(r) && !r.segment.is_icmp() && row.segment.time < r.segment.time);
-    matches!(row.segment.ttl, 64 | 128 | 255) && !goes_on && !ignored(facts, i)
+    FIRST_HOPS.contains(&row.segment.ttl) && !goes_on && !ignored(facts, i)
 }
 
 /// Resets that refuse a SYN which the server accepts all the same: it sends one or the other, never both.

@@ -11,26 +11,26 @@ use crate::wire::Segment;
 const ENOUGH: usize = 100_000;
 
 /// When a segment was captured; `None` if the capture has more than one like it.
-type Seen = HashMap<(u32, Identity), Option<Nanos>>;
+pub(super) type Times = HashMap<(u32, Identity), Option<Nanos>>;
 
-fn seen(segments: &[Segment], places: &[Place]) -> Seen {
-    let mut seen = Seen::new();
+/// When the segments of a capture were captured.
+pub(super) fn times(segments: &[Segment], places: &[Place]) -> Times {
+    let mut times = Times::new();
     for (segment, place) in segments.iter().zip(places).take(ENOUGH).filter(|(s, _)| !s.is_icmp()) {
-        let time = seen.entry((place.tuple, identity(segment))).or_insert(Some(segment.time));
+        let time = times.entry((place.tuple, identity(segment))).or_insert(Some(segment.time));
         if *time != Some(segment.time) {
             *time = None;
         }
     }
-    seen
+    times
 }
 
 /// By how much the clock of the second capture is ahead of the first one's. 0 if nothing speaks against its being right: a
 /// frame that was sent at one must come to the other later, in both directions.
-pub(super) fn ahead(first: (&[Segment], &[Place]), second: (&[Segment], &[Place])) -> Nanos {
-    let (first, second) = (seen(first.0, first.1), seen(second.0, second.1));
+pub(super) fn ahead(first: &Times, second: &Times) -> Nanos {
     // of each connection: from the one capture to the other, for each direction the least and the most
     let mut apart: HashMap<u32, [Option<(Nanos, Nanos)>; 2]> = HashMap::new();
-    for ((tuple, identity), time) in &first {
+    for ((tuple, identity), time) in first {
         let other = second.get(&(*tuple, *identity)).copied().flatten();
         let (Some(time), Some(other)) = (*time, other) else { continue };
         let apart = &mut apart.entry(*tuple).or_default()[usize::from(identity.0)];

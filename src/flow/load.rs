@@ -49,9 +49,13 @@ pub fn load(inputs: &[Input], progress: &mut dyn FnMut(Progress)) -> Result<Trac
 
 /// Sets the clocks of all captures by the first one's, where they cannot be right.
 fn set_clocks(trace: &mut Trace, places: &[Place], times: &mut [Vec<Nanos>], firsts: &[usize]) {
+    let of = |trace: &Trace, at: usize| {
+        let range = firsts[at]..firsts[at + 1];
+        clocks::times(&trace.segments[range.clone()], &places[range])
+    };
+    let first = of(trace, 0);
     for at in 1..times.len() {
-        let of = |at: usize| (&trace.segments[firsts[at]..firsts[at + 1]], &places[firsts[at]..firsts[at + 1]]);
-        let ahead = clocks::ahead(of(0), of(at));
+        let ahead = clocks::ahead(&first, &of(trace, at));
         if ahead == 0 {
             continue;
         }

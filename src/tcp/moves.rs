@@ -114,11 +114,10 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
     let blind = blind(rows, reading, side);
     let clear = clear(rows, reading, side);
     let doubtful = doubtful(rows, reading, side, &clear);
-    let gone = gone(rows, reading, side);
-    let established = established(rows, reading, side, &clear);
+    let established = assumed.then(|| established(rows, reading, side, &clear)).flatten();
     for row in 0..rows.len() {
         // nothing that is sent to a closed end moves it
-        machine.blind = (blind[row] || gone[row]) && machine.state != State::Closed;
+        machine.blind = blind[row] && machine.state != State::Closed;
         if reading.counts[row] && rows[row].from == side && rows[row].segment.flags.has(Flags::SYN) {
             machine.syn = Some(row);
         }
@@ -229,10 +228,9 @@ fn doubtful(rows: &[Row], reading: &Reading, side: Side, clear: &[bool]) -> Vec<
     out
 }
 
-/// The rows at which there may have been no socket any more: up to an RST that answers a segment as if there were none,
+/// Marks the rows at which there may have been no socket any more: up to an RST that answers a segment as if there were none,
 /// from after the end's last other frame on. What ended the socket, a timer perhaps, may not be in the capture.
-fn gone(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
-    let mut out = vec![false; rows.len()];
+fn gone(rows: &[Row], reading: &Reading, side: Side, out: &mut [bool]) {
     let mut since = None;
     for &row in &reading.own[side] {
         let flags = rows[row].segment.flags;
@@ -244,14 +242,14 @@ fn gone(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
         let opening = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
         since = if opening { None } else { Some(row + 1) };
     }
-    out
 }
 
-/// The rows at which the end may have been sent a FIN that is not in the capture.
+/// The rows at which the end may have been sent a FIN that is not in the capture, or be gone.
 fn blind(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     let own = |row: usize| reading.counts[row] && rows[row].from == side;
     let lacks = |row: usize| reading.known[row][side].lacks;
     let mut out = lacking(rows, reading, side.other(), lacks, own);
+    gone(rows, reading, side, &mut out);
     // after its last frame, or copy of one, nothing shows that it was still there
     let speaks = |row: usize| rows[row].from == side && !reading.injected[row] && !rows[row].segment.is_icmp();
     let last = (0..rows.len()).rev().find(|row| speaks(*row));
@@ -261,7 +259,7 @@ fn blind(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
     }
     // nothing of the other end is there to acknowledge this one's FIN
     if reading.own[side.other()].is_empty()
-        && let Some(fin) = (0..rows.len()).find(|r| own(*r) && rows[*r].segment.flags.has(Flags::FIN))
+        && let Some(fin) = reading.own[side].iter().copied().find(|r| rows[*r].segment.flags.has(Flags::FIN))
     {
         out[fin..].fill(true);
     }

@@ -10,7 +10,7 @@ use super::reach::Reach;
 use super::{ResetForm, Row, Vantage, vantage};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Conversation, Pair, Side};
-use crate::wire::Flags;
+use crate::wire::{FIRST_HOPS, Flags};
 
 /// Frames that an end sent so long after a control that it would have had it: at least this much, whatever the round
 /// trip seemed to be (the stack and the capture run on different processors).
@@ -186,18 +186,19 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
 /// frames have each hop count).
 fn without_socket(r: &Row, ttls: &[u32; 256]) -> bool {
     let answers = r.reset.is_some_and(|reset| reset.form == ResetForm::Reply && reset.answers.is_some());
-    let hops = |ttl: usize| [64, 128, 255].iter().find(|first| **first >= ttl).map_or(0, |first| first - ttl);
-    let away = hops(r.segment.ttl.into());
-    answers && r.segment.ip_id == 0 && (0..256).filter(|ttl| ttls[*ttl] > 0).all(|ttl| hops(ttl) == away)
+    let hops = |ttl: u8| FIRST_HOPS.iter().find(|first| **first >= ttl).map_or(0, |first| first - ttl);
+    let away = hops(r.segment.ttl);
+    answers
+        && r.segment.ip_id == 0
+        && (0..=u8::MAX).filter(|ttl| ttls[usize::from(*ttl)] > 0).all(|ttl| hops(ttl) == away)
 }
 
 /// Does the sender of the FIN at `row` send a byte under the FIN's own number?
 fn is_data(rows: &[Row], row: usize) -> bool {
     let (from, number) = (rows[row].from, rows[row].end() - 1);
     let nearby = row.saturating_sub(NEARBY)..(row + NEARBY).min(rows.len());
-    let bytes = |r: &Row| r.seq..r.seq + i64::from(r.segment.len);
     let data = |r: &Row| r.from == from && !r.segment.flags.any(Flags::SYN | Flags::RST | Flags::ICMP);
-    rows[nearby].iter().any(|r| data(r) && bytes(r).contains(&number))
+    rows[nearby].iter().any(|r| data(r) && r.bytes().contains(&number))
 }
 
 /// How many rows before and after are looked at for signs of life.

@@ -392,8 +392,7 @@ impl End<'_> {
         }
         // who took a FIN takes nothing after it; and where a byte has the FIN's number, one of the two is not the sender's
         let beyond = |r: usize| self.rows[r].ack.is_some_and(|ack| (end + 1..end + NEAR).contains(&ack));
-        let bytes = |r: usize| self.rows[r].seq..self.rows[r].seq + i64::from(self.rows[r].segment.len);
-        let byte = self.reading.own[peer].iter().copied().find(|r| bytes(*r).contains(&(end - 1)));
+        let byte = self.reading.own[peer].iter().copied().find(|r| self.rows[*r].bytes().contains(&(end - 1)));
         if byte.is_some_and(|byte| byte < fin) || self.own().any(|r| beyond(r) && !self.refused(r)) {
             return None;
         }
@@ -412,10 +411,10 @@ impl End<'_> {
     /// quotes another segment, or after which the end goes on.
     fn ends_connect(&self, row: usize) -> bool {
         let r = &self.rows[row];
-        let hint = self.rare.get(&r.number()).and_then(|rare| rare.icmp.as_ref()).is_none_or(|icmp| {
-            let codes = if icmp.v6 { [(2, None), (2, None)] } else { [(3, Some(4)), (4, None)] };
-            codes.iter().any(|(kind, code)| icmp.kind == *kind && code.is_none_or(|code| icmp.code == code))
-        });
+        let hint =
+            self.rare.get(&r.number()).and_then(|rare| rare.icmp.as_ref()).is_none_or(|icmp| {
+                matches!((icmp.v6, icmp.kind, icmp.code), (true, 2, _) | (false, 3, 4) | (false, 4, _))
+            });
         let quoted = (0..=self.reading.known[row][self.side].highest.unwrap_or(1)).contains(&r.seq);
         let goes_on = |own: usize| !self.flags(own).has(Flags::RST) && self.rows[own].seq < NEAR;
         !hint && quoted && !self.reading.later(self.side, row).take(1000).any(goes_on)

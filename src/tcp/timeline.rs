@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Event, Marked, Opening, Outcome, Reset, State, StateSet};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Flow, Pair, Side};
-use crate::wire::{Http2, Rare, Segment};
+use crate::wire::{Flags, Http2, Rare, Segment};
 
 /// How well something is known. Ordered: the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -98,6 +98,12 @@ impl Row {
     /// Relative sequence number after the segment.
     pub fn end(&self) -> i64 {
         self.seq + i64::from(self.segment.span())
+    }
+
+    /// Relative sequence numbers of its payload.
+    pub fn bytes(&self) -> std::ops::Range<i64> {
+        let first = self.seq + i64::from(self.segment.flags.has(Flags::SYN));
+        first..first + i64::from(self.segment.len)
     }
 }
 

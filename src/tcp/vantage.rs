@@ -3,7 +3,7 @@
 use super::{Row, Vantage};
 use crate::capture::Nanos;
 use crate::flow::{Flow, Pair, Side};
-use crate::wire::Flags;
+use crate::wire::{FIRST_HOPS, Flags};
 
 /// Two parts of a round trip are told apart only beyond this.
 const LEAST_DISTANCE: Nanos = 300_000;
@@ -32,12 +32,10 @@ fn by_way(rows: &[Row]) -> Vantage {
 
 /// By hop counts: one end's are as they were sent, the other's are not.
 fn by_hops(rows: &[Row], own: &Pair<Vec<usize>>) -> Vantage {
-    /// What the known stacks begin with.
-    const BEGINNINGS: [u8; 3] = [64, 128, 255];
     let ttls = |side: Side| {
         let own = own[side].iter().map(|r| rows[*r].segment);
         // an RST may be a box's on the path
-        own.filter(|s| !s.flags.has(Flags::RST)).map(|s| BEGINNINGS.contains(&s.ttl))
+        own.filter(|s| !s.flags.has(Flags::RST)).map(|s| FIRST_HOPS.contains(&s.ttl))
     };
     let fresh = |side| ttls(side).next().is_some() && ttls(side).all(|fresh| fresh);
     let stale = |side| ttls(side).next().is_some() && ttls(side).all(|fresh| !fresh);

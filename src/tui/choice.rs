@@ -1,5 +1,7 @@
 //! A line that is chosen in a list longer than the screen.
 
+use ratatui::layout::{Position, Rect};
+
 /// The chosen line, and the first one on the screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Choice {
@@ -24,6 +26,12 @@ pub fn keep(top: usize, selected: usize, lines: usize, rows: usize) -> usize {
     let most = selected.saturating_sub(around);
     let least = (selected + around + 1).saturating_sub(rows);
     top.clamp(least.min(most), most).min(lines.saturating_sub(rows))
+}
+
+/// The line at a place on the screen, of a list of so many lines that fills `area` from its line `top` on.
+pub fn line_at(at: Position, area: Rect, top: usize, lines: usize) -> Option<usize> {
+    let line = top + usize::from(at.y.checked_sub(area.y)?);
+    (area.contains(at) && line < lines).then_some(line)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::app::App;
+use super::choice::line_at;
 use super::keys::{self, Action, Place};
 use super::text;
 use super::theme::{self, Glyph, Role, Theme};
@@ -71,9 +72,7 @@ pub fn rows(app: &App) -> usize {
 
 /// The line at a place on the screen.
 pub fn hit(app: &App, at: Position) -> Option<usize> {
-    let area = list_area(app);
-    let line = app.list.top + usize::from(at.y.checked_sub(area.y)?);
-    (area.contains(at) && line < app.list.order.len()).then_some(line)
+    line_at(at, list_area(app), app.list.top, app.list.order.len())
 }
 
 /// A column of the list: its name, its least and its most width, and how much it matters (0 the most).

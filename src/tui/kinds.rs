@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::app::App;
-use super::choice::Choice;
+use super::choice::{Choice, line_at};
 use super::keys::{self, Action, Place};
 use super::theme::{self, Glyph, Role};
 use super::verdict::{self, named, wrapped};
@@ -68,15 +68,12 @@ pub fn rows(app: &App) -> usize {
 }
 
 fn list_area(app: &App) -> Rect {
-    let body = view::body(app.size);
-    Rect { y: body.y + 1, height: rows(app) as u16, ..body }
+    view::list(app.size, rows(app))
 }
 
 /// The line at a place on the screen.
 pub fn hit(app: &App, at: Position) -> Option<usize> {
-    let area = list_area(app);
-    let line = app.kinds.at.top + usize::from(at.y.checked_sub(area.y)?);
-    (area.contains(at) && line < app.kinds.groups.len()).then_some(line)
+    line_at(at, list_area(app), app.kinds.at.top, app.kinds.groups.len())
 }
 
 /// Columns of the list: name, width, whether numbers stand to the right.

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use super::app::App;
-use super::choice::Choice;
+use super::choice::{Choice, line_at};
 use super::theme::{Glyph, Role};
 use super::verdict::{named, wrapped};
 use super::{text, view};
@@ -51,15 +51,12 @@ pub fn rows(app: &App) -> usize {
 }
 
 fn list_area(app: &App) -> Rect {
-    let body = view::body(app.size);
-    Rect { y: body.y + 1, height: rows(app) as u16, ..body }
+    view::list(app.size, rows(app))
 }
 
 /// The line at a place on the screen.
 pub fn hit(app: &App, at: Position) -> Option<usize> {
-    let area = list_area(app);
-    let line = app.servers.at.top + usize::from(at.y.checked_sub(area.y)?);
-    (area.contains(at) && line < app.servers.all.len()).then_some(line)
+    line_at(at, list_area(app), app.servers.at.top, app.servers.all.len())
 }
 
 /// Lines of the chosen server's text that are on the screen.

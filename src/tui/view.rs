@@ -42,6 +42,12 @@ pub fn body(size: Size) -> Rect {
     Rect { x: 0, y: 1, width: size.width, height: size.height.saturating_sub(2) }
 }
 
+/// The lines of a list of so many rows, below its heading.
+pub fn list(size: Size, rows: usize) -> Rect {
+    let body = body(size);
+    Rect { y: body.y + 1, height: rows as u16, ..body }
+}
+
 /// Says that the screen is too small.
 fn small(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();

@@ -23,5 +23,5 @@ pub use decode::{Address, Decoded, Missing, decode};
 pub use dissect::{Field, dissect};
 pub use http2::{Http2, frames as http2_frames};
 pub use link::{LINKS, Link};
-pub use segment::{Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment, Station};
+pub use segment::{FIRST_HOPS, Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment, Station};
 pub use seq::Seq;

@@ -260,6 +260,9 @@ impl std::fmt::Display for Station {
     }
 }
 
+/// What the known stacks count hops down from.
+pub const FIRST_HOPS: [u8; 3] = [64, 128, 255];
+
 /// A frame in one of several captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {

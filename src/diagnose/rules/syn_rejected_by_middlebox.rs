@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::super::{Check, Figure, Finding, Hits, Line, Rule, Severity, Summary};
 use crate::flow::Side;
 use crate::tcp::Certainty;
+use crate::wire::FIRST_HOPS;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -50,7 +51,7 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
         );
         let evidence: Vec<u32> = s.small.syns.iter().copied().take(1).chain([frame]).collect();
         // many stacks send their resets with another first hop count than the rest
-        let round = matches!(ttl, 64 | 128 | 255) && matches!(usual, 64 | 128 | 255);
+        let round = FIRST_HOPS.contains(&ttl) && FIRST_HOPS.contains(&usual);
         let mut f =
             Finding::on(&RULE, s.id, if round { Certainty::Assumed } else { Certainty::Inferred }, evidence, says);
         f.or.push("syn-refused");
@@ -66,7 +67,7 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
 /// How many routers a frame has passed, by the usual first hop counts; `None` where it began lower than those (as routing
 /// protocols do).
 fn hops(ttl: u8) -> Option<u8> {
-    let first = [64, 128, 255].into_iter().find(|first| ttl <= *first)?;
+    let first = FIRST_HOPS.into_iter().find(|first| ttl <= *first)?;
     Some(first - ttl).filter(|hops| *hops < 32)
 }
 
