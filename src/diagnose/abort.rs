@@ -1,6 +1,8 @@
 //! A live connection that one end cut off by a reset: the common ground of two rules that frames cannot tell apart.
 
 use super::facts::{Facts, capital, seconds};
+use super::late::AT_ONCE;
+use super::unanswered::LONG_IDLE;
 use super::{Figure, Finding, Rule, Severity};
 use crate::flow::Side;
 use crate::tcp::{Certainty, ResetCause};
@@ -88,6 +90,12 @@ fn gave_up_waiting(facts: &Facts, reset: usize) -> bool {
 }
 
 impl Abort {
+    /// Did a client that sent nothing leave as soon as it was connected? Health checks do.
+    pub fn is_probe(&self, facts: &Facts) -> bool {
+        let opened = facts.opened();
+        self.likely == Likely::Unused && self.by == Side::Client && facts.between(opened, self.reset) < AT_ONCE
+    }
+
     /// How bad it is.
     fn severity(&self) -> Severity {
         let harmless = match self.likely {
@@ -141,9 +149,13 @@ impl Abort {
         f.or = match self.likely {
             Likely::Unread => vec!["linger-zero-abort", "process-died"],
             Likely::Complete => vec!["close-with-unread-data", "process-died"],
+            Likely::Unused if self.is_probe(facts) => vec!["linger-zero-abort"],
             Likely::Unused if self.by == Side::Client => vec!["probe-half-open"],
             Likely::Unused => vec!["process-died"],
         };
+        if self.by == Side::Server && after.is_some_and(|idle| idle >= LONG_IDLE) {
+            f.or.push("middlebox-idle-rst-both");
+        }
         if let Some(after) = after {
             f.figures.push(("data_to_rst", Figure::Seconds(after)));
         }
@@ -159,7 +171,7 @@ impl Abort {
         };
         let Some(before) = facts.data_before(request) else { return };
         let idle = facts.between(before, request);
-        if idle >= super::late::AT_ONCE && facts.between(request, self.reset) <= AT_THAT_MOMENT {
+        if idle >= AT_ONCE && facts.between(request, self.reset) <= AT_THAT_MOMENT {
             f.or.push("close-race-crossing");
             f.figures.push(("idle", Figure::Seconds(idle)));
             f.against.push(facts.line(

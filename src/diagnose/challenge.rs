@@ -27,8 +27,8 @@ pub struct Challenge {
     pub from: Side,
     /// The rounds, in order; never empty.
     pub rounds: Vec<Round>,
-    /// The state of the answering end before the first of them.
-    pub state: State,
+    /// The state of the answering end before the first of them; `None` if the older connection is not in the capture.
+    pub state: Option<State>,
 }
 
 /// Finds them.
@@ -36,13 +36,16 @@ pub fn challenge(facts: &Facts) -> Option<Challenge> {
     let rounds: Vec<Round> = facts.syns.iter().filter_map(|&syn| round(facts, syn)).collect();
     let first = rounds.first()?;
     let from = facts.row(first.syn).from;
-    let state = facts.timeline.rows[..first.syn].last()?.cells[from.other()].state;
+    let state = facts.timeline.rows[..first.syn].last().map(|row| row.cells[from.other()].state);
     Some(Challenge { from, rounds, state })
 }
 
 fn round(facts: &Facts, syn: usize) -> Option<Round> {
     let row = facts.row(syn);
-    if row.segment.flags.has(Flags::ACK) || syn == 0 || row.seq == 0 {
+    let accepted = || facts.syns.iter().find(|&&i| facts.row(i).from != row.from).copied();
+    // the connection's own SYN draws such an answer from an older connection, before it is accepted
+    let own = syn == 0 || row.seq == 0;
+    if row.segment.flags.has(Flags::ACK) || own && accepted().is_some_and(|synack| synack < syn) {
         return None;
     }
     let ahead = || (syn + 1..facts.timeline.rows.len()).take(LOOK_AHEAD).filter(|&i| counts(facts.row(i)));

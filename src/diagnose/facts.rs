@@ -1,6 +1,7 @@
 //! What several rules ask of a connection, gathered once: fresh payload, FINs, RSTs and what they answer.
 
 use super::Line;
+use super::late::{AT_ONCE, GOODBYE};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
 use crate::tcp::{Mark, ResetCause, ResetForm, Row, Timeline};
@@ -8,6 +9,9 @@ use crate::wire::{Flags, PayloadKind};
 
 /// A TLS `close_notify` record is at most this long: header, two bytes, and the longest padding and tag in use.
 const LONGEST_ALERT: u32 = 40;
+
+/// A record that an end says goodbye with in some protocol over TLS is at most this long (GOAWAY of HTTP/2).
+const LONGEST_GOODBYE: u32 = 64;
 
 /// A connection as the rules see it. Rows are named by their place in the timeline.
 #[derive(Debug)]
@@ -119,6 +123,14 @@ impl<'a> Facts<'a> {
         Some((ack.segment.time - self.time(answered)) as f64 / 1e9)
     }
 
+    /// Did an answer come in less than half the time that an answer of its sender took in the handshake? Timers of less
+    /// than 0.3 ms tell nothing.
+    pub fn came_early(&self, asked: usize, answer: usize) -> bool {
+        let took = self.between(asked, answer);
+        let early = |usual: f64| took >= 0.0 && took < usual / 2.0 && usual - took > 0.000_3;
+        self.answer_time(self.row(answer).from).is_some_and(early)
+    }
+
     /// A line of a finding.
     pub fn line(&self, says: impl Into<String>, rows: &[usize]) -> Line {
         Line { about: String::new(), says: says.into(), frames: self.numbers(rows) }
@@ -136,6 +148,38 @@ impl<'a> Facts<'a> {
     /// The last fresh payload of either end in the rows up to `before`, itself left out.
     pub fn data_before(&self, before: usize) -> Option<usize> {
         self.data[..self.data.partition_point(|&i| i < before)].last().copied()
+    }
+
+    /// The last payload before a FIN that belongs to an exchange (the FIN's own row, if it carries some). What its sender
+    /// says over TLS right before it closes, after a silence, is its goodbye: a `close_notify`, an HTTP/2 GOAWAY.
+    pub fn last_exchange(&self, fin: usize) -> Option<usize> {
+        let side = self.row(fin).from;
+        let own = (self.row(fin).segment.len > 0).then_some(fin);
+        let last = own.or_else(|| self.data_before(fin));
+        let mut at = last?;
+        while self.row(at).from == side && self.is_goodbye(at, fin) {
+            at = self.data_before(at)?;
+        }
+        // an answer may be as small; a goodbye stands alone
+        if self.between(at, fin) >= AT_ONCE { Some(at) } else { last }
+    }
+
+    /// Is it a small TLS record right before a FIN, or on it?
+    fn is_goodbye(&self, i: usize, fin: usize) -> bool {
+        let segment = &self.row(i).segment;
+        let tls = matches!(segment.payload, PayloadKind::TlsAlert | PayloadKind::TlsData);
+        tls && segment.len <= LONGEST_GOODBYE && self.between(i, fin) <= GOODBYE
+    }
+
+    /// Is all that the sender of a FIN sent up to it, from number `ack` on, a goodbye? Also if that is nothing.
+    pub fn only_goodbyes(&self, fin: usize, ack: i64) -> bool {
+        let side = self.row(fin).from;
+        let said = self.data[..self.data.partition_point(|&i| i <= fin)].iter().rev();
+        let mut unread = said.copied().filter(|&i| self.row(i).from == side).take_while(|&i| {
+            let row = self.row(i);
+            row.seq + i64::from(row.segment.len) > ack
+        });
+        ack < self.row(fin).end() && unread.all(|i| self.is_goodbye(i, fin))
     }
 
     /// The last fresh payload of one end before a row.

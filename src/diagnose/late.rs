@@ -6,7 +6,7 @@ use crate::tcp::Certainty;
 use crate::wire::{Flags, PayloadKind};
 
 /// How soon after its `close_notify` an end closes: the delayed acknowledgement of a FIN, and a margin.
-const GOODBYE: f64 = 0.05;
+pub const GOODBYE: f64 = 0.05;
 /// Below this, a FIN follows the last exchange directly; an idle timeout is longer.
 pub const AT_ONCE: f64 = 1.0;
 /// A pause before which data belongs to another message than what came before.
@@ -60,7 +60,7 @@ fn late_to(facts: &Facts, closer: Side) -> Option<Late> {
         let unheard = said.ack.is_some_and(|a| a <= facts.row(i).seq);
         if ack >= said.end() {
             Some((i, true))
-        } else if ack == said.end() - 1 && unheard {
+        } else if unheard && facts.only_goodbyes(fin, ack) {
             Some((i, false))
         } else {
             None
@@ -79,8 +79,7 @@ fn late_to(facts: &Facts, closer: Side) -> Option<Late> {
         (Some(_), _) => Answer::Reset(resets),
         (None, None) => Answer::Nothing,
     };
-    let carries = facts.row(fin).segment.len > 0;
-    let before = if carries && fin < data { Some(fin) } else { facts.data_before(fin.min(data)) };
+    let before = if fin < data { facts.last_exchange(fin) } else { facts.data_before(data) };
     let idle = facts.between(before.unwrap_or_else(|| facts.opened()), fin);
     let reply_fin = facts.fin(sender).filter(|&i| i >= data);
     Some(Late { closer, fin, data, knew, answer, before, idle, reply_fin })

@@ -182,7 +182,7 @@ fn last_states(timeline: &Timeline) -> Pair<State> {
 fn idle_before_fin(facts: &Facts) -> Option<(Nanos, Side)> {
     let fin = Side::BOTH.iter().filter_map(|&side| facts.fin(side)).min()?;
     let row = facts.row(fin);
-    let last = if row.segment.len > 0 { fin } else { facts.data_before(fin)? };
+    let last = facts.last_exchange(fin)?;
     Some((row.segment.time - facts.time(last), row.from))
 }
 

@@ -21,6 +21,7 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("copy_count", "copies of the same data"),
     ("lost_count", "segments that were lost"),
     ("hop_count", "hop limit (TTL) of a frame"),
+    ("full_count", "segments that filled the other end's window"),
     ("late_count", "segments that came after later ones"),
     ("port_count", "ports used"),
     ("request_count", "requests on one connection"),

@@ -1,6 +1,6 @@
 //! How a connection began and ended, and its history in letters.
 
-use super::{Event, Fate, Mark, Opening, Outcome, Row, State, StateChange};
+use super::{Event, Fate, Mark, Opening, Outcome, ResetCause, Row, State, StateChange};
 use crate::flow::{Pair, Side};
 use crate::wire::Flags;
 
@@ -51,9 +51,14 @@ pub(super) fn outcome(rows: &[Row], changes: &[StateChange], opening: Opening) -
         // both ended properly: a later RST changes nothing
         return closed_by(changes, fin(Side::Client), fin(Side::Server));
     }
-    let taken = |r: &&Row| r.reset.is_some_and(|reset| reset.accepted != Fate::No || reset.answers.is_some());
-    if let Some(rst) = rows.iter().find(taken) {
-        return match rst.from {
+    let taken = |r: &Row| r.reset.is_some_and(|reset| reset.accepted != Fate::No || reset.answers.is_some());
+    // a socket that answers for a connection that it does not know goes on asking for its own
+    let asks_on = |i: usize| {
+        let wrong = rows[i].reset.is_some_and(|reset| reset.cause == ResetCause::WrongAck);
+        wrong && rows[i..].iter().any(|r| r.from == rows[i].from && r.segment.flags.has(Flags::SYN))
+    };
+    if let Some(i) = (0..rows.len()).find(|&i| taken(&rows[i]) && !asks_on(i)) {
+        return match rows[i].from {
             Side::Client => Outcome::ResetByClient,
             Side::Server => Outcome::ResetByServer,
         };

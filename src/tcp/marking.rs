@@ -6,7 +6,7 @@ use super::reach::Reach;
 use super::reading::Reading;
 use super::{Mark, Marked, Row};
 use crate::capture::{FrameNo, Nanos};
-use crate::flow::{Flow, Pair};
+use crate::flow::{Flow, Pair, Side};
 use crate::wire::{Flags, Segment};
 
 /// A retransmission this soon after the duplicate acknowledgements that asked for it is a fast one.
@@ -39,6 +39,8 @@ struct Sent {
 /// Marks every row.
 pub(super) fn mark(rows: &mut [Row], reading: &Reading, flow: &Flow) {
     let mut sent: Pair<Sent> = Pair::default();
+    let syn = |side| rows.iter().position(|r| r.from == side && r.segment.flags.has(Flags::SYN));
+    let first_syn = Pair { client: syn(Side::Client), server: syn(Side::Server) };
     for i in 0..rows.len() {
         let mut marks = Vec::new();
         let r = &rows[i];
@@ -57,11 +59,25 @@ pub(super) fn mark(rows: &mut [Row], reading: &Reading, flow: &Flow) {
             }
             let peer = std::mem::take(&mut sent[r.from.other()]);
             let mut peer = peer;
-            segment(r, &mut sent[r.from], &mut peer, reading.rtt, &mut marks);
+            let asked =
+                first_syn[r.from.other()].filter(|syn| *syn < i && first_syn[r.from].is_some_and(|own| i < own));
+            if let Some(syn) = asked.filter(|&syn| is_of_older_connection(r, &rows[syn])) {
+                marks.push(Marked { mark: Mark::ChallengeAck, of: Some(rows[syn].number()) });
+            } else {
+                segment(r, &mut sent[r.from], &mut peer, reading.rtt, &mut marks);
+            }
             sent[r.from.other()] = peer;
         }
         rows[i].marks = marks;
     }
+}
+
+/// Does it, before its sender's SYN, answer the other end's SYN without acknowledging it? Then an older connection on the
+/// same ends speaks.
+fn is_of_older_connection(r: &Row, syn: &Row) -> bool {
+    let flags = r.segment.flags;
+    let bare = flags.has(Flags::ACK) && !flags.any(Flags::SYN | Flags::RST | Flags::FIN) && r.segment.len == 0;
+    bare && r.segment.ack != syn.segment.end()
 }
 
 /// The frame of which this one is a copy.

@@ -61,10 +61,11 @@ fn base(segments: &[Segment], side: Side) -> Option<u32> {
     if let Some(chosen) = chosen(segments, side) {
         return Some(chosen);
     }
+    let old = of_older_connection(segments, side);
     let segments = segments.iter().filter(|s| !s.is_icmp());
     let mut peer_ack = None;
     let mut opened = false;
-    for s in segments {
+    for s in segments.skip_while(|s| old > 0 && (sender(s) != side || !s.flags.has(Flags::SYN))) {
         if sender(s) == side {
             let syn = s.flags.has(Flags::SYN);
             // a SYN-ACK of the peer knows the initial number better than a later segment
@@ -81,6 +82,22 @@ fn base(segments: &[Segment], side: Side) -> Option<u32> {
         }
     }
     peer_ack.map(|(ack, _)| ack)
+}
+
+/// How many segments of an end, before its SYN, answer the other end's SYN without acknowledging it: an older connection
+/// on the same addresses and ports speaks, which the capture lacks.
+fn of_older_connection(segments: &[Segment], side: Side) -> usize {
+    let Some(syn) =
+        segments.first().filter(|s| sender(s) != side && s.flags.has(Flags::SYN) && !s.flags.has(Flags::ACK))
+    else {
+        return 0;
+    };
+    let own = || segments.iter().filter(|s| sender(s) == side && !s.is_icmp());
+    let before = || own().take_while(|s| !s.flags.has(Flags::SYN));
+    let bare = |s: &Segment| s.flags.has(Flags::ACK) && !s.flags.any(Flags::RST | Flags::FIN) && s.len == 0;
+    let count = before().count();
+    let all = before().all(|s| bare(s) && s.ack != syn.end()) && own().nth(count).is_some();
+    if all { count } else { 0 }
 }
 
 /// Of several initial numbers that an end's first SYNs had, the one that the other end acknowledged otherwise than by an

@@ -36,8 +36,10 @@ pub static RULE: Rule = Rule {
 
 /// So many connections must agree.
 const AGREE: usize = 3;
-/// A limit is not smaller; what is smaller is how the clients use their connections.
+/// A limit is usually not smaller; what is smaller may be how the clients use their connections.
 const LEAST: u32 = 10;
+/// A server that closes after each response has no limit, but persistent connections turned off.
+const SMALLEST: u32 = 2;
 /// The close follows the last response at once.
 const AT_ONCE: Nanos = 1_000_000_000;
 
@@ -55,7 +57,8 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
             *numbers.entry(s.small.requests).or_default() += 1;
         }
         let Some((&limit, &alike)) = numbers.iter().max_by_key(|(n, alike)| (**alike, **n)) else { continue };
-        if limit < LEAST || alike < AGREE || alike * 5 < closed.len() * 4 {
+        let most = alike * 5 >= closed.len() * 4;
+        if limit < SMALLEST || alike < AGREE || !most || limit < LEAST && alike < closed.len() {
             continue;
         }
         found.extend(closed.iter().filter(|s| s.small.requests == limit).filter_map(|s| finding(s, limit, alike)));
@@ -70,12 +73,17 @@ fn finding(s: &Summary, limit: u32, alike: usize) -> Option<Finding> {
         "The server closed right after request number {limit}, as on {} in this capture.",
         count(alike as u64 - 1, "other connection", "other connections")
     );
-    let mut f = Finding::on(&RULE, s.id, Certainty::Inferred, vec![frame], says);
+    let certainty = if limit >= LEAST { Certainty::Inferred } else { Certainty::Assumed };
+    let mut f = Finding::on(&RULE, s.id, certainty, vec![frame], says);
     if !lost_a_request(s) {
         f.severity = Severity::Note;
     }
     f.side = Some(Side::Server);
     f.figures.push(("request_count", Figure::Count(u64::from(limit))));
+    if limit < LEAST {
+        let says = "So small a number may be how the clients use their connections, not a limit of the server.";
+        f.against.push(Line { about: String::new(), says: says.into(), frames: vec![frame] });
+    }
     let says =
         "Whether the last response announced it (`Connection: close`) tells who is at fault if a request was lost.";
     f.against.push(Line { about: String::new(), says: says.into(), frames: vec![frame] });

@@ -69,14 +69,19 @@ fn finding(facts: &Facts, late: &Late) -> Option<Finding> {
     }
     f.figures.push(("data_to_rst", Figure::Seconds(facts.between(late.data, reset))));
     let number = facts.row(late.fin).end() - 1;
-    f.proof.push(facts.line(
+    let acknowledged = facts.row(late.data).ack.unwrap_or(number);
+    let what = if acknowledged == number {
+        format!("the data acknowledges up to {number}, the FIN's own number, and not beyond it")
+    } else {
+        f.or.push("goaway-race");
         format!(
-            "The FIN had not reached the {} when it sent: the data acknowledges up to {number}, the FIN's own number, and \
-             not beyond it.",
-            user.name()
-        ),
-        &[late.fin, late.data],
-    ));
+            "the data acknowledges up to {acknowledged}, not even the TLS goodbye before it; the FIN is number {number}"
+        )
+    };
+    f.proof.push(
+        facts
+            .line(format!("The FIN had not reached the {} when it sent: {what}.", user.name()), &[late.fin, late.data]),
+    );
     f.proof.push(facts.line(
         format!(
             "The FIN does not acknowledge the data either: the {} had not received it when it closed.",

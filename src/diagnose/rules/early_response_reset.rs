@@ -44,10 +44,13 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let unread = facts.row(response).ack.is_some_and(|ack| ack < facts.row(request).end());
     let later: Vec<usize> = facts.data_of_after(Side::Client, response).collect();
     let flows = later.first().is_none_or(|&i| facts.between(response, i) < PAUSE && !begins_message(facts, i));
-    if !(unread && facts.is_abort(reset) || !later.is_empty()) || !flows || facts.between(response, reset) > PAUSE {
+    // a reset may also answer bytes that were on their way when the server answered
+    let on_the_way = |i: usize| facts.row(response).ack.is_some_and(|ack| ack < facts.row(i).end());
+    let answered = facts.answers(reset).filter(|&i| facts.row(i).segment.len > 0);
+    let ours = facts.is_abort(reset) || answered.is_some_and(|i| later.contains(&i) || on_the_way(i));
+    if !(unread && ours || !later.is_empty()) || !flows || facts.between(response, reset) > PAUSE {
         return;
     }
-    let ours = facts.is_abort(reset) || facts.answers(reset).is_some_and(|i| later.contains(&i));
     if !ours || facts.is_goodbye_sized(*later.first().unwrap_or(&request)) {
         return;
     }

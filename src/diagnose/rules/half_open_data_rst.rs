@@ -45,10 +45,19 @@ const GIVEN_UP: usize = 3;
 fn check(facts: &Facts, hits: &mut Hits) {
     // later RSTs, and what they answer, follow from the first
     let Some(&reset) = facts.resets.first() else { return };
-    let Some(data) = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok()) else { return };
-    if fits(facts, reset) {
+    let Some(data) = facts.answers(reset).and_then(|i| first_copy(facts, i)) else { return };
+    // sooner than that end can answer: a box on the path did
+    if fits(facts, reset) && !super::found(hits, &["middlebox-idle-rst-on-use"]) {
         hits.findings.push(finding(facts, data, reset));
     }
+}
+
+/// The row that first carried the data of this one.
+fn first_copy(facts: &Facts, i: usize) -> Option<usize> {
+    let row = facts.row(i);
+    let earlier = &facts.data[..facts.data.partition_point(|&j| j <= i)];
+    let first = |&j: &usize| facts.row(j).from == row.from && facts.row(j).seq == row.seq;
+    earlier.iter().rev().copied().find(first).filter(|_| row.segment.len > 0)
 }
 
 /// Nobody had closed, both had spoken, and nothing in between is missing.
@@ -74,16 +83,22 @@ fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {
     let gone = facts.row(reset).from;
     let before = facts.data_before(data);
     let idle = before.map(|i| facts.between(i, data));
-    let answer = facts.between(data, reset);
+    let copy = facts.answers(reset).unwrap_or(data);
+    let answer = facts.between(copy, reset);
     let says = format!(
-        "{} sent {} on an open connection{}, and the {} answered with a reset after {}: it no longer knew the connection.",
+        "{} sent {} on an open connection{}, and the {} answered {} with a reset after {}: it no longer knew the connection.",
         capital(gone.other()),
         facts.payload(data),
         idle.map(|idle| format!(", {} after the last payload", seconds(idle))).unwrap_or_default(),
         gone.name(),
+        if copy == data {
+            "it".to_string()
+        } else {
+            format!("nothing for {}, then a repetition", seconds(facts.between(data, copy)))
+        },
         seconds(answer)
     );
-    let rows: Vec<usize> = [data].into_iter().chain(facts.replies(gone, data)).collect();
+    let rows: Vec<usize> = [data, copy].into_iter().chain(facts.replies(gone, data)).collect();
     let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
     f.side = Some(gone);
     if let Some(idle) = idle {
@@ -93,6 +108,9 @@ fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {
         }
     }
     f.or.push("lb-rehash-rst");
+    if copy != data {
+        f.figures.push(("stall", Figure::Seconds(facts.between(data, copy))));
+    }
     f.figures.push(("data_to_rst", Figure::Seconds(answer)));
     f.proof.push(facts.line(
         "The reset has no ACK flag, and its number is the acknowledgement number of the data: it answers that segment, from \
@@ -103,7 +121,7 @@ fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {
         facts.line(format!("No FIN and no reset of the {} came before it in this capture.", gone.name()), &[reset]),
     );
     let says = match facts.answer_time(gone) {
-        Some(usual) if answer < usual / 2.0 && usual - answer > 0.000_3 => format!(
+        Some(usual) if facts.came_early(copy, reset) => format!(
             "The reset came after {}, though in the handshake an answer of the {} took {}: a box on the path may have \
              answered.",
             seconds(answer),

@@ -32,18 +32,26 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts, hits: &mut Hits) {
-    let Some(challenge) = challenge(facts).filter(|c| !matches!(c.state, State::TimeWait | State::Closed)) else {
+    let Some(challenge) = challenge(facts).filter(|c| !matches!(c.state, Some(State::TimeWait | State::Closed))) else {
         return;
     };
     let first = &challenge.rounds[0];
     let mut f = challenge.finding(&RULE, facts, "a connection that the other end still had open");
-    let old = facts.data_before(first.syn).unwrap_or_else(|| facts.timeline.rows[..first.syn].len() - 1);
-    let age = facts.between(old, first.syn);
-    f.figures.push(("idle", super::super::Figure::Seconds(age)));
-    f.against.push(facts.line(
-        format!("The old connection's last payload is {} older than the SYN.", super::super::facts::seconds(age)),
-        &[old, first.syn],
-    ));
+    if let Some(before) = first.syn.checked_sub(1) {
+        let old = facts.data_before(first.syn).unwrap_or(before);
+        let age = facts.between(old, first.syn);
+        f.figures.push(("idle", super::super::Figure::Seconds(age)));
+        f.against.push(facts.line(
+            format!("The old connection's last payload is {} older than the SYN.", super::super::facts::seconds(age)),
+            &[old, first.syn],
+        ));
+    } else {
+        f.or.push("time-wait-reuse-refused");
+        f.against.push(facts.line(
+            "The old connection is not in the capture: whether it was open, or closed and in TIME_WAIT, is not known.",
+            &[first.ack],
+        ));
+    }
     f.application.push(facts.line(
         format!(
             "The {}'s program gets \"connection reset by peer\" (ECONNRESET) on the old connection; connect() takes a little \

@@ -39,13 +39,15 @@ pub static RULE: Rule = Rule {
 const BURST: Nanos = 10_000_000_000;
 /// So many make a change.
 const ENOUGH: usize = 3;
+/// So many do if another host answers each of them.
+const ENOUGH_ELSEWHERE: usize = 2;
 
 fn check(summaries: &[Summary], hits: &mut Hits) {
     let mut servers: HashMap<Endpoint, Vec<&Summary>> = HashMap::new();
     for s in summaries.iter().filter(|s| s.small.forgotten.is_some()) {
         servers.entry(s.ends.server).or_default().push(s);
     }
-    servers.retain(|_, hit| hit.len() >= ENOUGH);
+    servers.retain(|_, hit| hit.len() >= ENOUGH_ELSEWHERE);
     if servers.is_empty() {
         return;
     }
@@ -69,7 +71,9 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
             first = last;
             let end = reset_time(burst[burst.len() - 1]);
             let survivors = lives.iter().filter(|(began, heard)| *began < start && *heard > end).count();
-            if burst.len() >= ENOUGH && survivors > 0 {
+            let elsewhere = burst.iter().filter(|s| s.small.forgotten.is_some_and(|f| f.other_hops)).count();
+            let moved = burst.len() >= ENOUGH_ELSEWHERE && elsewhere == burst.len();
+            if moved || burst.len() >= ENOUGH && survivors > 0 {
                 found.extend(findings(burst, survivors));
             }
         }
@@ -88,17 +92,25 @@ fn findings(burst: &[&Summary], survivors: usize) -> Vec<Finding> {
     let one = |s: &&Summary| {
         let forgotten = s.small.forgotten?;
         let says = format!(
-            "This and {} other connections to {} were reset within {} when they next sent data, while {} that were open went on.",
-            burst.len() - 1,
+            "This and {} to {} were reset within {} when they next sent data{}.",
+            count(burst.len() as u64 - 1, "other connection", "other connections"),
             s.ends.server,
             seconds(spread as f64 / 1e9),
-            count(survivors as u64, "other", "others")
+            if survivors > 0 {
+                format!(", while {} that were open went on", count(survivors as u64, "other", "others"))
+            } else {
+                String::new()
+            }
         );
-        let certainty = if elsewhere * 2 > burst.len() { Certainty::Inferred } else { Certainty::Assumed };
+        let sure = elsewhere * 2 > burst.len() && survivors > 0;
+        let certainty = if sure { Certainty::Inferred } else { Certainty::Assumed };
         let frames = vec![forgotten.data, forgotten.reset];
         let mut f = Finding::on(&RULE, s.id, certainty, frames.clone(), says);
         f.side = Some(Side::Server);
         f.or.push("half-open-data-rst");
+        if forgotten.other_hops && survivors == 0 {
+            f.or.push("spoofed-rst");
+        }
         f.figures.push(("rst_count", Figure::Count(burst.len() as u64)));
         f.figures.push(("span", Figure::Seconds(spread as f64 / 1e9)));
         let line = |says: String| Line { about: String::new(), says, frames: frames.clone() };

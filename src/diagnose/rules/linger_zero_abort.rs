@@ -35,7 +35,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     if super::found(hits, &["early-response-reset", "middlebox-idle-rst-both"]) {
         return;
     }
-    if let Some(abort) = abort(facts).filter(|a| a.likely != Likely::Unread) {
+    if let Some(abort) = abort(facts).filter(|a| a.likely != Likely::Unread && !a.is_probe(facts)) {
         hits.findings.push(abort.finding(&RULE, facts));
     }
 }

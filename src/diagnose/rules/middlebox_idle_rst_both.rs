@@ -1,11 +1,12 @@
 //! A box on the path that resets both ends of an idle connection.
 
-use super::super::facts::{Facts, seconds};
-use super::super::timeouts::TIMEOUTS;
+use super::super::facts::{Facts, counts, seconds};
+use super::super::timeouts::{Ends, Role, TIMEOUTS};
 use super::super::unanswered::LONG_IDLE;
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
 use crate::tcp::Certainty;
+use crate::wire::Options;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -13,7 +14,7 @@ pub static RULE: Rule = Rule {
     title: "An idle connection was reset in both directions at once",
     severity: Severity::Problem,
     what: "The connection had been idle for long. Then resets came in the names of both ends at nearly the same moment, and nothing \
-           had set them off.",
+           had set them off. A capture at one end shows one of the two.",
     why: "A load balancer or firewall on the path ends connections that are idle for too long, and tells both ends (Azure Load \
           Balancer with TCP reset, some firewalls).",
     kernel: "Both kernels take the resets like any other whose number fits (tcp_reset()), since they cannot tell \
@@ -39,45 +40,86 @@ fn check(facts: &Facts, hits: &mut Hits) {
     // resets that look forged count here too
     let rows = &facts.timeline.rows;
     let reset = |side: Side| rows.iter().position(|r| r.from == side && r.reset.is_some());
-    let (Some(client), Some(server)) = (reset(Side::Client), reset(Side::Server)) else { return };
-    let first = client.min(server);
+    let (client, server) = (reset(Side::Client), reset(Side::Server));
+    let both = client.zip(server).filter(|&(a, b)| facts.between(a.min(b), a.max(b)) <= TOGETHER);
+    let first = match (both, client, server) {
+        (Some((a, b)), ..) => a.min(b),
+        (None, Some(one), None) | (None, None, Some(one)) => one,
+        _ => return,
+    };
     let Some(last) = facts.data_before(first) else { return };
     let idle = facts.between(last, first);
     let quiet = first > 0 && facts.between(first - 1, first) >= LONG_IDLE;
-    let tied = [client, server].iter().any(|&i| facts.answers(i).is_some());
-    if idle < LONG_IDLE
-        || !quiet
-        || tied
-        || facts.between(first, client.max(server)) > TOGETHER
-        || !facts.fins.is_empty()
-    {
+    let tied = [client, server].into_iter().flatten().any(|i| facts.answers(i).is_some());
+    if idle < LONG_IDLE || !quiet || tied || !facts.fins.is_empty() {
         return;
     }
-    let says = format!(
-        "After {} of silence resets came in both ends' names within {}.",
-        seconds(idle),
-        seconds(facts.between(first, client.max(server)))
-    );
-    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &[last, client, server], says);
+    let known = boxes(idle);
+    let stripped = lacks_timestamps(facts, first);
+    // one reset alone may as well be the end's own: something must speak for a box
+    if both.is_none() && known.is_empty() && !stripped {
+        return;
+    }
+    hits.findings.push(finding(facts, last, [Some(first), both.map(|(a, b)| a.max(b))], &known, stripped));
+}
+
+/// The boxes that end a connection after so long a silence by default, otherwise than by a FIN; most that do so silently
+/// can be told to reset.
+fn boxes(idle: f64) -> Vec<&'static str> {
+    let forgets = TIMEOUTS.iter().filter(|t| t.role == Role::Middle && t.ends != Ends::Fin);
+    forgets.filter(|t| (idle - t.seconds).abs() < (t.seconds * 0.01).max(1.0)).map(|t| t.product).collect()
+}
+
+/// Does the RST lack the timestamps that all other frames of its sender carry? A live socket's reset has them (RFC 7323
+/// section 3.2 asks for it, Linux follows).
+fn lacks_timestamps(facts: &Facts, reset: usize) -> bool {
+    let stamped = |i: usize| facts.row(i).segment.options.has(Options::TIMESTAMPS);
+    let mut own = (0..reset).filter(|&i| facts.row(i).from == facts.row(reset).from && counts(facts.row(i))).peekable();
+    own.peek().is_some() && own.all(stamped) && !stamped(reset)
+}
+
+fn finding(facts: &Facts, last: usize, resets: [Option<usize>; 2], known: &[&str], stripped: bool) -> Finding {
+    let resets: Vec<usize> = resets.into_iter().flatten().collect();
+    let first = resets[0];
+    let idle = facts.between(last, first);
+    let says = match resets[..] {
+        [_, second] => format!(
+            "After {} of silence resets came in both ends' names within {}.",
+            seconds(idle),
+            seconds(facts.between(first, second))
+        ),
+        _ => format!(
+            "After {} of silence a reset came in the {}'s name; nothing had set it off.",
+            seconds(idle),
+            facts.row(first).from.name()
+        ),
+    };
+    let rows: Vec<usize> = std::iter::once(last).chain(resets.iter().copied()).collect();
+    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &rows, says);
     f.figures.push(("idle", Figure::Seconds(idle)));
     f.proof.push(facts.line("The last payload.", &[last]));
-    f.proof
-        .push(facts.line("Nothing had been sent for long before the resets: they answer nothing.", &[client, server]));
-    let known: Vec<&str> = TIMEOUTS
-        .iter()
-        .filter(|t| t.role == super::super::Role::Middle && (idle - t.seconds).abs() < (t.seconds * 0.01).max(1.0))
-        .map(|t| t.product)
-        .collect();
-    if !known.is_empty() {
-        f.against.push(
-            facts.line(
-                format!("The time fits the default of {}; a number alone proves nothing.", known.join(", ")),
-                &[],
-            ),
-        );
+    f.proof.push(facts.line(
+        match resets[..] {
+            [_] => "Nothing had been sent for long before the reset: it answers nothing.",
+            _ => "Nothing had been sent for long before the resets: they answer nothing.",
+        },
+        &resets,
+    ));
+    if stripped {
+        f.proof.push(facts.line("It lacks the timestamps that all other frames of its sender carry.", &[first]));
     }
-    f.application.push(
-        facts.line("Both programs get \"connection reset by peer\" (ECONNRESET) on their next use.", &[client, server]),
-    );
-    hits.findings.push(f);
+    if !known.is_empty() {
+        let says = format!("The time fits the default of {}; a number alone proves nothing.", known.join(", "));
+        f.against.push(facts.line(says, &[]));
+    }
+    if resets.len() == 1 {
+        f.or = vec!["linger-zero-abort", "process-died"];
+        f.against.push(facts.line(
+            "The end that it names may have sent it itself. A capture at the other end decides: a box resets both ends.",
+            &[first],
+        ));
+    }
+    f.application
+        .push(facts.line("The program gets \"connection reset by peer\" (ECONNRESET) on its next use.", &resets));
+    f
 }

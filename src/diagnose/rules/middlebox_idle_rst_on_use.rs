@@ -2,6 +2,7 @@
 
 use super::super::facts::{Facts, capital, seconds};
 use super::super::forged::{After, after, forged, reasons};
+use super::super::unanswered::LONG_IDLE;
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::tcp::Certainty;
 
@@ -36,16 +37,20 @@ fn check(facts: &Facts, hits: &mut Hits) {
         After::Idle(data, idle) => Some((data, i, idle)),
         _ => None,
     });
-    let Some((data, reset, idle)) = found else { return };
+    let Some((data, reset, idle)) = found.or_else(|| too_early(facts)) else { return };
     let from = facts.row(reset).from;
     let says = format!(
-        "{} sent {} after {} of silence; a reset in the {}'s name answered it after {}, and does not look like the {}'s.",
+        "{} sent {} after {} of silence; a reset in the {}'s name answered it after {}, {}.",
         capital(from.other()),
         facts.payload(data),
         seconds(idle),
         from.name(),
         seconds(facts.between(data, reset)),
-        from.name()
+        if too_early(facts).is_some() {
+            "sooner than an answer can come from there".to_string()
+        } else {
+            format!("and does not look like the {}'s", from.name())
+        }
     );
     // what follows from the reset belongs to it
     let rows: Vec<usize> =
@@ -53,6 +58,9 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let certainty = if facts.timeline.never_sent(reset) { Certainty::Proven } else { Certainty::Inferred };
     let mut f = Finding::new(&RULE, facts, certainty, &rows, says);
     f.side = Some(from.other());
+    if !forged(facts).contains(&reset) {
+        f.or.push("half-open-data-rst");
+    }
     f.figures.push(("idle", Figure::Seconds(idle)));
     f.figures.push(("data_to_rst", Figure::Seconds(facts.between(data, reset))));
     for reason in reasons(facts, reset) {
@@ -73,4 +81,13 @@ fn check(facts: &Facts, hits: &mut Hits) {
     ));
     f.advice.push(format!("Keep the connection busy or close it before {} of silence.", seconds(idle)));
     hits.findings.push(f);
+}
+
+/// Data after a long silence whose answer, a reset, came much sooner than the far end has ever answered.
+fn too_early(facts: &Facts) -> Option<(usize, usize, f64)> {
+    let &reset = facts.resets.first().filter(|&&i| facts.is_reply(i))?;
+    let data = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok())?;
+    let idle = facts.between(facts.data_before(data)?, data);
+    let open = !facts.fins.iter().any(|&fin| fin < reset);
+    (idle >= LONG_IDLE && open && facts.came_early(data, reset)).then_some((data, reset, idle))
 }

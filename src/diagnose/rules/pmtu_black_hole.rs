@@ -37,12 +37,14 @@ pub static RULE: Rule = Rule {
 const SMALL: u32 = 500;
 /// Larger than any segment on a wire: the capture was taken before the sender's card cut it.
 const GIANT: u32 = 9000;
+/// Seconds after which a lost segment has been sent again more than once.
+const FILLED_BY_THEN: f64 = 3.0;
 /// So many copies are no chance.
 const COPIES: usize = 3;
 
 fn check(facts: &Facts, hits: &mut Hits) {
     for side in Side::BOTH {
-        hits.findings.extend(lost(facts, side));
+        hits.findings.extend(lost(facts, side).or_else(|| never_came(facts, side)));
     }
 }
 
@@ -122,6 +124,43 @@ fn lost(facts: &Facts, side: Side) -> Option<Finding> {
     ));
     f.application
         .push(facts.line("Its program waits until its timeout; small messages on other connections work.", &copies));
+    Some(f)
+}
+
+/// As the receiver sees it: small bytes arrived beyond a hole that was never filled, and nothing large ever came.
+fn never_came(facts: &Facts, side: Side) -> Option<Finding> {
+    let rows = &facts.timeline.rows;
+    let others = || rows.iter().enumerate().filter(|(_, r)| r.from == side.other() && counts(r) && !is_reset(r));
+    let reached = others().filter_map(|(_, r)| r.ack).max()?;
+    let own = || facts.data.iter().copied().filter(|&i| facts.row(i).from == side);
+    let first = own().find(|&i| facts.row(i).seq > reached)?;
+    let hole = own().map(|i| facts.row(i).seq).filter(|&seq| seq > reached).min()? - reached;
+    let told = others().find(|&(i, _)| i > first && blocks(facts, i, side).any(|(left, _)| left > reached))?.0;
+    let mss = rows.iter().filter(|r| r.from == side.other()).find_map(|r| facts.timeline.rare.get(&r.number())?.mss)?;
+    let largest = own().map(|i| facts.row(i).segment.len).max()?;
+    // the largest segments carry timestamps, usually 12 bytes
+    let full = u32::from(mss).saturating_sub(12);
+    let waited = facts.until_end(first);
+    if hole < i64::from(SMALL) || largest >= full || waited < FILLED_BY_THEN {
+        return None;
+    }
+    let says = format!(
+        "{hole} bytes of the {} never came in {}, though later ones did; nothing larger than {} ever came from there.",
+        side.name(),
+        seconds(waited),
+        bytes(u64::from(largest))
+    );
+    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &[first, told], says);
+    f.side = Some(side);
+    f.or.push("tail-loss-rto");
+    f.figures.push(("stall", Figure::Seconds(waited)));
+    f.figures.push(("lost_bytes", Figure::Bytes(hole.unsigned_abs())));
+    f.proof.push(facts.line("It arrived beyond the hole, and is acknowledged selectively.", &[first, told]));
+    f.against.push(facts.line(
+        "How often, and in what size, the missing bytes were sent, only a capture at their sender shows.",
+        &[told],
+    ));
+    f.application.push(facts.line("The program waits for the missing bytes until its timeout.", &[told]));
     Some(f)
 }
 

@@ -1,5 +1,6 @@
 //! A connection that the client gave up as soon as it was answered.
 
+use super::super::abort::abort;
 use super::super::facts::{Facts, seconds};
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
@@ -18,7 +19,7 @@ pub static RULE: Rule = Rule {
     kernel: "A program's connect() that is closed before the answer comes leaves no socket, so the SYN-ACK is \
              answered by a reset; a port scanner sends that reset itself.",
     look_alikes: &[
-        ("linger-zero-abort", "there the connection was opened, and the client's program closed it by a reset"),
+        ("linger-zero-abort", "there payload had been sent, or the connection was kept for a while"),
         ("synack-not-accepted", "there the client asks again: the answer did not fit"),
     ],
     next: &[
@@ -32,6 +33,10 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts, hits: &mut Hits) {
+    if let Some(abort) = abort(facts).filter(|a| a.is_probe(facts)) {
+        hits.findings.push(abort.finding(&RULE, facts));
+        return;
+    }
     let Some(&reset) = facts.resets.first().filter(|&&i| facts.row(i).from == Side::Client) else { return };
     let Some(synack) = facts.answers(reset).filter(|&i| facts.row(i).segment.flags.has(Flags::SYN | Flags::ACK)) else {
         return;

@@ -23,9 +23,6 @@ pub static RULE: Rule = Rule {
     check: Check::Each(check),
 };
 
-/// So many are worth a word.
-const ENOUGH: usize = 3;
-
 fn check(facts: &Facts, hits: &mut Hits) {
     let rows = &facts.timeline.rows;
     for side in Side::BOTH {
@@ -35,7 +32,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
             .filter(|&i| rows[i].from == side && counts(&rows[i]) && has(&rows[i], Mark::OutOfOrder))
             .collect();
         let again = marked(Mark::Retransmission, side) + marked(Mark::FastRetransmission, side);
-        if late.len() < ENOUGH || again > 0 || marked(Mark::DuplicateAck, side.other()) < ENOUGH {
+        if late.is_empty() || again > 0 || marked(Mark::DuplicateAck, side.other()) == 0 {
             continue;
         }
         let says = format!(

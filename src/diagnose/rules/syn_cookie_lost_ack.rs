@@ -1,6 +1,6 @@
 //! A connection that only the client knows of, because the server kept no state.
 
-use super::super::facts::{Facts, counts, seconds};
+use super::super::facts::{Facts, bytes, counts, seconds};
 use super::super::handshake::handshake;
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
@@ -40,14 +40,23 @@ const REPEAT_DUE: f64 = 1.5;
 fn check(facts: &Facts, hits: &mut Hits) {
     let Some(h) = handshake(facts) else { return };
     let (&[synack], Some(first), Some(taken)) = (&h.synacks[..], h.ack, h.taken) else { return };
-    let silence = facts.between(synack, first);
+    if h.was_reset(facts) {
+        return;
+    }
     let row = facts.row(first);
     // nothing at all of the client in between, and its first word opens the connection
     let quiet = facts.timeline.rows[synack + 1..first].iter().all(|r| !counts(r));
     let speaks = row.segment.len > 0 || row.segment.flags.has(Flags::FIN);
-    if silence < REPEAT_DUE || !quiet || !speaks || taken < first || h.was_reset(facts) {
-        return;
+    if facts.between(synack, first) >= REPEAT_DUE && quiet && speaks && taken >= first {
+        hits.findings.push(unseen(facts, synack, first, taken));
+    } else if let Some((fin, greeting)) = late_greeting(facts, first) {
+        hits.findings.push(woken(facts, first, fin, greeting));
     }
+}
+
+/// At the server: the acknowledgement never came.
+fn unseen(facts: &Facts, synack: usize, first: usize, taken: usize) -> Finding {
+    let silence = facts.between(synack, first);
     let says = format!(
         "Nothing acknowledged the SYN-ACK for {}, and the server did not repeat it; the client's next frame opened the connection.",
         seconds(silence)
@@ -65,5 +74,40 @@ fn check(facts: &Facts, hits: &mut Hits) {
     f.against.push(facts.line("If the capture lacks frames, the acknowledgement may simply not be in it.", &[]));
     f.application
         .push(facts.line("The client is connected; the server's program sees the connection only now.", &[first]));
-    hits.findings.push(f);
+    f
+}
+
+/// A client that waits in vain for the server's first words, and closes; only then does the server speak.
+fn late_greeting(facts: &Facts, ack: usize) -> Option<(usize, usize)> {
+    let rows = &facts.timeline.rows;
+    let client = |i: &usize| rows[*i].from == Side::Client && counts(&rows[*i]);
+    let word = (ack + 1..rows.len()).filter(client).find(|&i| rows[i].segment.span() > 0)?;
+    let greeting = (ack + 1..rows.len()).find(|&i| rows[i].from == Side::Server && counts(&rows[i]))?;
+    let fin = rows[word].segment.flags.has(Flags::FIN) && rows[word].segment.len == 0;
+    let waited = facts.between(ack, word) >= REPEAT_DUE;
+    (fin && waited && greeting > word && facts.data.binary_search(&greeting).is_ok()).then_some((word, greeting))
+}
+
+/// At the client: its FIN woke the server.
+fn woken(facts: &Facts, ack: usize, fin: usize, greeting: usize) -> Finding {
+    let silence = facts.between(ack, fin);
+    let says = format!(
+        "The server said nothing for {} on an open connection, not even its SYN-ACK again, and sent its first {} right after \
+         the client's FIN.",
+        seconds(silence),
+        bytes(u64::from(facts.row(greeting).segment.len))
+    );
+    let mut f = Finding::new(&RULE, facts, Certainty::Assumed, &[ack, fin, greeting], says);
+    f.side = Some(Side::Server);
+    f.figures.push(("stall", Figure::Seconds(silence)));
+    f.proof.push(facts.line(
+        "The FIN is the first frame after the acknowledgement; it carries the cookie's number too, and opens the connection.",
+        &[fin, greeting],
+    ));
+    f.against.push(facts.line(
+        "A server that was slow to speak would look the same. A capture at the server tells whether the acknowledgement came.",
+        &[ack],
+    ));
+    f.application.push(facts.line("The client waited for a greeting until its timeout.", &[ack, fin]));
+    f
 }

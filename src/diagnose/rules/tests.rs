@@ -221,7 +221,13 @@ fn an_abort_of_an_unused_connection() {
         0.0 C S 0 - 0
         0.001 S S. 0 1 0
         0.002 C R. 1 1 0";
-    assert_eq!(verdicts(probe), ["linger-zero-abort note assumed [3]"]);
+    assert_eq!(verdicts(probe), ["probe-half-open note assumed [3]"]);
+    let kept = "
+        0.0 C S 0 - 0
+        0.001 S S. 0 1 0
+        0.002 C . 1 1 0
+        9.0 C R. 1 1 0";
+    assert_eq!(verdicts(kept), ["linger-zero-abort note assumed [4]"]);
 }
 
 #[test]
@@ -769,4 +775,101 @@ fn artefacts_of_network_cards_are_named_where_they_matter() {
     assert_eq!(verdicts_with(&text, announced(200)), [vanished, "offload-giant-frames note proven [7, 8, 9]"]);
     assert_eq!(verdicts_with(&text, announced(1460)), [vanished]);
     assert_eq!(verdicts_with(EXCHANGE, announced(200)), [""; 0]);
+}
+
+#[test]
+fn a_goodbye_over_tls_is_not_the_last_exchange() {
+    let tls = EXCHANGE.replace(" get", " tls").replace(" ok", " tls");
+    let reuse = "
+        75.012 S P. 901 301 24 tls
+        75.0121 S F. 925 301 0
+        75.0131 C . 301 926 0
+        80.0 C P. 301 926 300 tls
+        80.001 S R 926 - 0";
+    let found = judged(&format!("{tls}{reuse}"), 0.0);
+    assert_eq!(verdicts(&format!("{tls}{reuse}")), ["half-closed-reuse problem proven [8, 10, 11]"]);
+    assert!((figure(&found[0], "idle_before_fin") - 75.0).abs() < 0.001);
+    let on_the_fin = "
+        75.012 S FP. 901 301 31 alert
+        75.0131 C . 301 933 0
+        80.0 C P. 301 933 300 tls
+        80.001 S R 933 - 0";
+    assert_eq!(verdicts(&format!("{tls}{on_the_fin}")), ["half-closed-reuse problem proven [7, 9, 10]"]);
+    let crossed = "
+        75.012 S P. 901 301 24 tls
+        75.0121 S F. 925 301 0
+        75.0122 C P. 301 901 300 tls
+        75.0132 S R 901 - 0";
+    assert_eq!(verdicts(&format!("{tls}{crossed}")), ["close-race-crossing problem proven [8, 9, 10]"]);
+    // an answer may be as small as a goodbye
+    let answer = "
+        75.000 C P. 301 901 300 tls
+        75.012 S P. 901 601 24 tls
+        75.0121 S F. 925 601 0
+        75.0131 C . 601 926 0
+        75.0141 C P. 601 926 300 tls
+        75.0151 S R 926 - 0";
+    let idle = judged(&format!("{tls}{answer}"), 0.0);
+    assert!(idle.iter().all(|f| f.rule.id != "half-closed-reuse"), "{idle:?}");
+}
+
+#[test]
+fn a_syn_that_meets_a_connection_from_before_the_capture() {
+    let met = "
+        0.0 C S 0 - 0
+        0.02 S . 70001 -90000 0
+        0.0201 C R -90000 - 0
+        1.02 C S 0 - 0
+        1.04 S S. 0 1 0
+        1.0401 C . 1 1 0";
+    assert_eq!(verdicts(met), ["half-open-syn-challenge warning inferred [1, 2, 3]"]);
+    let timeline = timeline(met);
+    assert_eq!((timeline.rows[4].seq, timeline.outcome), (0, crate::tcp::Outcome::Open));
+    assert!(timeline.rows[4].marks.is_empty(), "the SYN-ACK is sent for the first time");
+}
+
+#[test]
+fn a_host_that_comes_back_resets_a_repetition() {
+    let back = "
+        5.0 C P. 301 901 300 get
+        5.2 C P. 301 901 300 get
+        5.6 C P. 301 901 300 get
+        6.4 C P. 301 901 300 get
+        6.401 S R 901 - 0";
+    let found = judged(&format!("{EXCHANGE}{back}"), 0.0);
+    assert!(found.iter().any(|f| f.rule.id == "half-open-data-rst" && f.evidence == [7, 10, 11]));
+}
+
+#[test]
+fn an_answer_sooner_than_the_far_end_can_give_it() {
+    let far = EXCHANGE.replace("0.001", "0.101").replace("0.002", "0.102").replace("0.012", "0.212");
+    let early = "
+        60.0 C P. 301 901 300 get
+        60.001 S R 901 - 0";
+    assert_eq!(verdicts(&format!("{far}{early}")), ["middlebox-idle-rst-on-use problem inferred [7, 8]"]);
+    let in_time = early.replace("60.001", "60.101");
+    assert_eq!(verdicts(&format!("{far}{in_time}")), ["half-open-data-rst problem inferred [7, 8]"]);
+}
+
+#[test]
+fn a_reset_out_of_a_long_silence() {
+    let at_azure = "240.012 S R. 901 301 0";
+    assert_eq!(after_exchange(at_azure), ["middlebox-idle-rst-both problem inferred [5, 7]"]);
+    let at_no_known_time = "400.012 S R. 901 301 0";
+    let found = judged(&format!("{EXCHANGE}\n{at_no_known_time}"), 0.0);
+    assert_eq!((found[0].rule.id, found[0].or.contains(&"middlebox-idle-rst-both")), ("linger-zero-abort", true));
+}
+
+#[test]
+fn resets_of_an_upload_that_was_on_its_way() {
+    let upload = "
+        0.1 C P. 301 901 300 post
+        0.1 C . 601 901 1000
+        0.1 C . 1601 901 1000
+        0.12 S P. 901 601 200 ok
+        0.12 S F. 1101 601 0
+        0.1201 S R 901 - 0
+        0.1202 S R 901 - 0";
+    let found = judged(&format!("{EXCHANGE}{upload}"), 0.0);
+    assert_eq!(found[0].rule.id, "early-response-reset");
 }

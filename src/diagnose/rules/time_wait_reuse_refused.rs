@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts, hits: &mut Hits) {
-    let Some(challenge) = challenge(facts).filter(|c| matches!(c.state, State::TimeWait | State::Closed)) else {
+    let Some(challenge) = challenge(facts).filter(|c| matches!(c.state, Some(State::TimeWait | State::Closed))) else {
         return;
     };
     let first = &challenge.rounds[0];

@@ -6,7 +6,7 @@ use super::super::facts::{Facts, bytes, count, counts, has, is_reset};
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
 use crate::tcp::{Certainty, Mark};
-use crate::wire::Flags;
+use crate::wire::{Flags, Options};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -39,10 +39,54 @@ const ENOUGH: usize = 3;
 
 fn check(facts: &Facts, hits: &mut Hits) {
     for side in Side::BOTH {
+        hits.findings.extend(stripped(facts, side));
         if facts.timeline.scale[side.other()].is_some_and(|scale| scale > 0) {
             hits.findings.extend(lost(facts, side));
         }
     }
+}
+
+/// The SYN-ACK's window is so many times the later ones', if those are meant scaled. The smallest scale in use is 3.
+const SHRUNK: u32 = 8;
+
+/// The scale is missing from the SYN-ACK that arrives, and `side` sends no more than the number in the header, which the
+/// other end means scaled.
+fn stripped(facts: &Facts, side: Side) -> Option<Finding> {
+    let rows = &facts.timeline.rows;
+    let of = |from: Side| facts.syns.iter().copied().find(|&i| rows[i].from == from);
+    let (syn, synack) = (of(Side::Client)?, of(Side::Server)?);
+    let scales = |i: usize| facts.timeline.rare.get(&rows[i].number()).is_some_and(|r| r.window_scale.is_some());
+    if !scales(syn) || scales(synack) || rows[synack].segment.options.has(Options::UNKNOWN) {
+        return None;
+    }
+    let other = rows.iter().filter(|r| r.from == side.other() && counts(r) && !is_reset(r));
+    let later = other.filter(|r| !r.segment.flags.has(Flags::SYN)).map(|r| u32::from(r.segment.window));
+    let largest = later.max().filter(|window| *window > 0)?;
+    let offered = u32::from(rows[if side == Side::Client { synack } else { syn }].segment.window);
+    let full: Vec<usize> =
+        facts.data.iter().copied().filter(|&i| rows[i].from == side && has(&rows[i], Mark::WindowFull)).collect();
+    if offered < SHRUNK * largest || full.len() < ENOUGH {
+        return None;
+    }
+    let says = format!(
+        "The SYN-ACK carries no window scale, and from then on the {} sends no more than {} at a time: the other end's window \
+         shrank from {offered} in its SYN to {largest}, as if it were meant scaled.",
+        side.name(),
+        bytes(u64::from(largest))
+    );
+    let evidence: Vec<usize> = [syn, synack].into_iter().chain(full.iter().copied().take(20)).collect();
+    let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &evidence, says);
+    f.side = Some(side);
+    f.figures.push(("full_count", Figure::Count(full.len() as u64)));
+    f.proof
+        .push(facts.line("The client offered a window scale, and the answer that arrives has none.", &[syn, synack]));
+    f.proof.push(facts.line("These fill the window to its last byte.", &full));
+    f.against.push(facts.line(
+        "A receiver with little memory would also advertise small windows, though not after a large one in its SYN.",
+        &[synack],
+    ));
+    f.application.push(facts.line("Large transfers crawl; small ones are as fast as ever.", &full[..1]));
+    Some(f)
 }
 
 /// A segment on its way.
