@@ -40,6 +40,7 @@ const EXPLAINS: &[(&str, &[&str])] = &[
     ("process-died", &["close-with-unread-data", "linger-zero-abort"]),
     ("snat-port-race", &["handshake-retransmitted"]),
     ("hairpin-tuple-clash", &["syn-no-answer", "half-open-syn-challenge"]),
+    ("window-scale-lost", &["tail-loss-rto", "peer-vanished-rto"]),
     ("half-open-data-rst", &["peer-vanished-rto", "middlebox-idle-drop-silent"]),
     ("lb-rehash-rst", &["half-open-data-rst", "spoofed-rst", "reset-unexplained"]),
     ("goaway-race", &["close-race-crossing", "half-closed-reuse", "unannounced-close-reuse", "early-response-reset"]),

@@ -4,7 +4,7 @@ use super::facts::{Facts, counts, has, is_reset};
 use super::late::AT_ONCE;
 use super::unanswered::LONG_IDLE;
 use crate::flow::Side;
-use crate::tcp::{Fate, Mark, ResetCause, ResetForm, Row};
+use crate::tcp::{Fate, Mark, ResetCause, ResetForm, Row, State};
 use crate::wire::{FIRST_HOPS, Flags};
 
 /// What such a frame followed.
@@ -85,8 +85,9 @@ pub fn ignored(facts: &Facts, i: usize) -> bool {
         let later = facts.row(j);
         later.from != row.from && counts(later) && !is_reset(later) && facts.between(i, j) > meanwhile
     };
-    is_reset(row)
-        && (row.reset.is_some_and(|r| r.accepted == Fate::No) || (i + 1..facts.timeline.rows.len()).any(goes_on))
+    let lives = facts.timeline.rows.last().is_some_and(|last| last.cells[row.from.other()].state != State::Closed);
+    let refused = row.reset.is_some_and(|r| r.accepted == Fate::No);
+    is_reset(row) && (refused || lives || (i + 1..facts.timeline.rows.len()).any(goes_on))
 }
 
 /// How many rows back are looked at for what a frame followed.

@@ -1,12 +1,17 @@
 //! Data that was sent again and again without an answer: the common ground of three rules.
 
+use std::collections::HashMap;
+
 use super::facts::{Facts, capital, count, counts, has, seconds};
 use super::{Figure, Finding, Rule};
+use crate::capture::FrameNo;
 use crate::flow::Side;
-use crate::tcp::{Certainty, Mark};
+use crate::tcp::{Certainty, Mark, Row};
 
 /// Silence after which a box on the path may have forgotten the connection: the shortest such timers are longer.
 pub const LONG_IDLE: f64 = 30.0;
+/// So many frames of the other end are looked at between data and its repetition.
+const IN_FLIGHT: usize = 1000;
 /// A stall below this is a loss as any other.
 const NOTICEABLE: f64 = 0.2;
 
@@ -21,8 +26,8 @@ pub struct Unanswered {
     pub acknowledged: Option<usize>,
     /// Seconds without payload before it.
     pub idle: Option<f64>,
-    /// The last frame of the other end before it.
-    pub heard: usize,
+    /// The last frame of the other end before the first repetition, if the capture has any of that end.
+    pub heard: Option<usize>,
     /// Seconds from the first to the last copy.
     pub stall: f64,
 }
@@ -32,13 +37,21 @@ pub fn unanswered(facts: &Facts) -> Option<Unanswered> {
     let rows = &facts.timeline.rows;
     let mut longest: Option<Unanswered> = None;
     let mut first: Option<usize> = None;
+    let again = first_repetitions(facts);
     for &data in &facts.data {
         let from = facts.row(data).from;
         if first.is_some_and(|i| facts.row(i).from == from && data < i) {
             continue;
         }
+        // what the other end had sent before it could get this does not count
+        let Some(&again) = again.get(&rows[data].number()) else { continue };
+        let end_of_data = rows[data].end();
+        let other = |r: &&Row| r.from != from && counts(r);
+        let between = rows[data + 1..again].iter().filter(other).take(IN_FLIGHT);
+        let answered = between.into_iter().any(|r| r.segment.span() > 0 || r.ack >= Some(end_of_data));
+        let since = if answered { data + 1 } else { again };
         // its copies, up to the next sign of life of the other end
-        let silence = (data + 1..rows.len()).take_while(|&i| rows[i].from == from || !counts(&rows[i]));
+        let silence = (since..rows.len()).take_while(|&i| rows[i].from == from || !counts(&rows[i]));
         let mut copies = vec![data];
         let mut end = data;
         for i in silence {
@@ -50,10 +63,15 @@ pub fn unanswered(facts: &Facts) -> Option<Unanswered> {
         }
         first = Some(end);
         let stall = facts.between(data, copies.last().copied().unwrap_or(data));
-        let known = rows[..data].iter().rposition(|r| r.from != from && counts(r));
-        let (Some(heard), true) = (known, copies.len() > 1 && stall >= NOTICEABLE) else { continue };
-        let took = rows[..data].iter().any(|r| r.from != from && counts(r) && (r.segment.len > 0 || r.ack > Some(1)));
-        let closed = rows[heard].segment.window == 0 || has(&rows[heard], Mark::ZeroWindow);
+        let heard = rows[..since].iter().rposition(|r| r.from != from && counts(r));
+        if copies.len() < 2 || stall < NOTICEABLE {
+            continue;
+        }
+        let took = rows[..since].iter().any(|r| r.from != from && counts(r) && (r.segment.len > 0 || r.ack > Some(1)));
+        // a connection whose opening is not in the capture was open; without a frame of the other end the timer must
+        // speak for itself
+        let took = took || facts.syns.is_empty() && (heard.is_some() || doubles(facts, &copies));
+        let closed = heard.is_some_and(|i| rows[i].segment.window == 0 || has(&rows[i], Mark::ZeroWindow));
         if !took || closed || longest.as_ref().is_some_and(|l| l.stall >= stall) {
             continue;
         }
@@ -61,6 +79,24 @@ pub fn unanswered(facts: &Facts) -> Option<Unanswered> {
         longest = Some(Unanswered { from, copies, acknowledged: facts.acknowledged(data), idle, heard, stall });
     }
     longest
+}
+
+/// The row that first repeats the bytes of a frame, by that frame's number.
+fn first_repetitions(facts: &Facts) -> HashMap<FrameNo, usize> {
+    let mut first = HashMap::new();
+    for (i, row) in facts.timeline.rows.iter().enumerate().filter(|(_, r)| r.segment.len > 0 && counts(r)) {
+        for of in row.marks.iter().filter_map(|m| m.of) {
+            first.entry(of).or_insert(i);
+        }
+    }
+    first
+}
+
+/// Do the pauses between the copies grow as a retransmission timer's do? That timer runs only while no acknowledgement
+/// comes (RFC 6298 section 5).
+fn doubles(facts: &Facts, copies: &[usize]) -> bool {
+    let gaps: Vec<f64> = copies.windows(2).map(|w| facts.between(w[0], w[1])).collect();
+    gaps.len() >= 3 && gaps.windows(2).all(|w| w[1] > 1.5 * w[0] && w[1] < 3.5 * w[0])
 }
 
 impl Unanswered {
@@ -93,7 +129,13 @@ impl Unanswered {
             format!("The same bytes again after {}: a retransmission timer that doubles.", gaps.join(", ")),
             &self.copies,
         ));
-        f.proof.push(facts.line(format!("The last frame heard of the {other} before."), &[self.heard]));
+        match self.heard {
+            Some(heard) => f.proof.push(facts.line(format!("The last frame heard of the {other} before."), &[heard])),
+            None => f.against.push(facts.line(
+                format!("The capture has no frame of the {other} at all; the timer's doubling shows that none acknowledged this."),
+                &self.copies,
+            )),
+        }
         if let Some(ack) = self.acknowledged {
             f.proof.push(facts.line("This frame acknowledges it at last.", &[ack]));
         }

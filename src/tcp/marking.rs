@@ -61,7 +61,9 @@ pub(super) fn mark(rows: &mut [Row], reading: &Reading, flow: &Flow) {
             let mut peer = peer;
             let asked =
                 first_syn[r.from.other()].filter(|syn| *syn < i && first_syn[r.from].is_some_and(|own| i < own));
-            if let Some(syn) = asked.filter(|&syn| is_of_older_connection(r, &rows[syn])) {
+            if reading.injected[i] && first_syn[r.from].is_some_and(|own| i < own) {
+                // its numbers are not this connection's
+            } else if let Some(syn) = asked.filter(|&syn| is_of_older_connection(r, &rows[syn])) {
                 marks.push(Marked { mark: Mark::ChallengeAck, of: Some(rows[syn].number()) });
             } else {
                 segment(r, &mut sent[r.from], &mut peer, reading.rtt, &mut marks);

@@ -61,11 +61,13 @@ fn base(segments: &[Segment], side: Side) -> Option<u32> {
     if let Some(chosen) = chosen(segments, side) {
         return Some(chosen);
     }
-    let old = of_older_connection(segments, side);
+    if let Some(accepted) = accepted_late(segments, side) {
+        return Some(accepted);
+    }
     let segments = segments.iter().filter(|s| !s.is_icmp());
     let mut peer_ack = None;
     let mut opened = false;
-    for s in segments.skip_while(|s| old > 0 && (sender(s) != side || !s.flags.has(Flags::SYN))) {
+    for s in segments {
         if sender(s) == side {
             let syn = s.flags.has(Flags::SYN);
             // a SYN-ACK of the peer knows the initial number better than a later segment
@@ -84,20 +86,15 @@ fn base(segments: &[Segment], side: Side) -> Option<u32> {
     peer_ack.map(|(ack, _)| ack)
 }
 
-/// How many segments of an end, before its SYN, answer the other end's SYN without acknowledging it: an older connection
-/// on the same addresses and ports speaks, which the capture lacks.
-fn of_older_connection(segments: &[Segment], side: Side) -> usize {
-    let Some(syn) =
-        segments.first().filter(|s| sender(s) != side && s.flags.has(Flags::SYN) && !s.flags.has(Flags::ACK))
-    else {
-        return 0;
-    };
-    let own = || segments.iter().filter(|s| sender(s) == side && !s.is_icmp());
-    let before = || own().take_while(|s| !s.flags.has(Flags::SYN));
-    let bare = |s: &Segment| s.flags.has(Flags::ACK) && !s.flags.any(Flags::RST | Flags::FIN) && s.len == 0;
-    let count = before().count();
-    let all = before().all(|s| bare(s) && s.ack != syn.end()) && own().nth(count).is_some();
-    if all { count } else { 0 }
+/// The number of a SYN that the other end accepts, where segments of its sender come before it: those are of an older
+/// connection that the capture lacks, or somebody else's.
+fn accepted_late(segments: &[Segment], side: Side) -> Option<u32> {
+    let own = |s: &Segment| sender(s) == side && !s.is_icmp();
+    let first = segments.iter().position(own)?;
+    let at = segments.iter().position(|s| own(s) && s.flags.has(Flags::SYN)).filter(|at| *at > first)?;
+    let accepts = |s: &Segment| s.flags.has(Flags::ACK) && !s.flags.has(Flags::RST) && s.ack == segments[at].end();
+    let later = segments[at..].iter().filter(|s| sender(s) != side && !s.is_icmp()).take(MANY_SYNS);
+    later.into_iter().any(accepts).then_some(segments[at].seq.0)
 }
 
 /// Of several initial numbers that an end's first SYNs had, the one that the other end acknowledged otherwise than by an

@@ -156,6 +156,11 @@ fn handshake(rows: &[Row]) -> Option<Nanos> {
     Some((time(first) - time(syn) + answer).max(0))
 }
 
+/// Is it a SYN of this end, without ACK?
+fn is_syn_of(r: &Row, side: Side) -> bool {
+    r.from == side && r.segment.flags.has(Flags::SYN) && !r.segment.flags.has(Flags::ACK)
+}
+
 /// Which frames does somebody else seem to have sent? A FIN or RST whose hop count is that of none of the sender's
 /// other frames, or an RST or a new SYN after which its sender goes on as if nothing had been.
 fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
@@ -169,11 +174,16 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
         }
         let heard: u32 = ttls.iter().sum();
         let first = rows.iter().find(speaks).map(|r| r.segment.seq);
+        // it answers a SYN by a SYN-ACK, or by an RST, but not by both
+        let accepts = rows.iter().position(|r| r.from == side && r.segment.flags.has(Flags::SYN | Flags::ACK));
+        let asked = accepts.and_then(|at| rows[..at].iter().rposition(|r| is_syn_of(r, side.other())));
+        let contradicted = |i: usize| asked.is_some_and(|asked| asked < i) && accepts.is_some_and(|at| i < at);
         for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r)) {
             let flags = r.segment.flags;
             let alien = closing(r) && heard >= 1 && ttls[usize::from(r.segment.ttl)] == 0 && !without_socket(r, &ttls);
             let new_syn = flags.has(Flags::SYN) && !flags.has(Flags::ACK) && first != Some(r.segment.seq);
             out[i] = alien
+                || closing(r) && contradicted(i)
                 || (flags.has(Flags::RST) || new_syn) && goes_on(rows, i, crossing)
                 || flags.has(Flags::FIN) && is_data(rows, i);
         }

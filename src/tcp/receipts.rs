@@ -448,10 +448,13 @@ impl End<'_> {
             }
             // live frames of this end that were already under way when the RST came
             let live = |row: &usize| !self.flags(*row).has(Flags::RST);
+            let sent = self.reading.known[i][self.side.other()].highest;
             let mut row = i;
             let mut lives_on = false;
             for own in self.reading.later(self.side, i).take(1000).filter(live) {
-                if time(own) - time(i) > self.reading.crossing {
+                // it took what was sent after the RST
+                let took_later = sent.is_some_and(|sent| self.rows[own].ack > Some(sent));
+                if took_later || time(own) - time(i) > self.reading.crossing {
                     // a new SYN is no sign of life of the old socket
                     lives_on = !self.is_syn(own);
                     break;

@@ -29,7 +29,10 @@ pub static RULE: Rule = Rule {
 
 fn check(facts: &Facts, hits: &mut Hits) {
     for side in Side::BOTH {
-        let own: Vec<usize> = facts.fins.iter().copied().filter(|&i| facts.row(i).from == side).collect();
+        // a FIN that does not stand after the SYN belongs to no stream of bytes
+        let opened = |i: &usize| facts.row(*i).seq > 0 || facts.syns.iter().all(|&syn| facts.row(syn).from != side);
+        let own: Vec<usize> =
+            facts.fins.iter().copied().filter(|&i| facts.row(i).from == side).filter(opened).collect();
         let (Some(&first), Some(&last)) = (own.first(), own.last()) else { continue };
         let same = own.iter().all(|&i| facts.row(i).end() == facts.row(first).end());
         if own.len() < 2 || !same || super::fin_wait_1_stuck::stuck(facts, side).is_some() {

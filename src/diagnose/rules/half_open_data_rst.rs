@@ -82,14 +82,19 @@ fn fits(facts: &Facts, reset: usize) -> bool {
 fn finding(facts: &Facts, data: usize, reset: usize) -> Finding {
     let gone = facts.row(reset).from;
     let before = facts.data_before(data);
-    let idle = before.map(|i| facts.between(i, data));
+    let silence = facts.between(before.unwrap_or_else(|| facts.opened()), data);
+    let idle = (before.is_some() || silence >= LONG_IDLE).then_some(silence);
     let copy = facts.answers(reset).unwrap_or(data);
     let answer = facts.between(copy, reset);
     let says = format!(
         "{} sent {} on an open connection{}, and the {} answered {} with a reset after {}: it no longer knew the connection.",
         capital(gone.other()),
         facts.payload(data),
-        idle.map(|idle| format!(", {} after the last payload", seconds(idle))).unwrap_or_default(),
+        idle.map(|idle| {
+            let since = if before.is_some() { "the last payload" } else { "the handshake" };
+            format!(", {} after {since}", seconds(idle))
+        })
+        .unwrap_or_default(),
         gone.name(),
         if copy == data {
             "it".to_string()

@@ -40,7 +40,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     f.or.push("peer-vanished-rto");
     f.against.push(facts.line(
         "That nothing was answered is certain; that a box on the path forgot the connection is likely. The other host may be gone.",
-        &[dropped.heard],
+        &dropped.copies[..1],
     ));
     f.application.push(facts.line(
         "Its program waits; it gets ETIMEDOUT only when the kernel gives up (on Linux usually after about 15 minutes).",

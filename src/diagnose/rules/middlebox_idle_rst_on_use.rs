@@ -87,7 +87,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
 fn too_early(facts: &Facts) -> Option<(usize, usize, f64)> {
     let &reset = facts.resets.first().filter(|&&i| facts.is_reply(i))?;
     let data = facts.answers(reset).filter(|data| facts.data.binary_search(data).is_ok())?;
-    let idle = facts.between(facts.data_before(data)?, data);
+    let idle = facts.between(facts.data_before(data).unwrap_or_else(|| facts.opened()), data);
     let open = !facts.fins.iter().any(|&fin| fin < reset);
     (idle >= LONG_IDLE && open && facts.came_early(data, reset)).then_some((data, reset, idle))
 }

@@ -1,8 +1,9 @@
 //! The other host, or the path to it, went away in the middle of a conversation.
 
+use super::super::facts::has;
 use super::super::unanswered::{LONG_IDLE, unanswered};
 use super::super::{Check, Facts, Hits, Rule, Severity};
-use crate::tcp::Certainty;
+use crate::tcp::{Certainty, Mark};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -38,7 +39,14 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let mut f = gone.finding(&RULE, facts, Certainty::Inferred);
     f.or.push("middlebox-idle-drop-silent");
     f.against
-        .push(facts.line("Whether the host or the path is gone, this capture alone does not tell.", &[gone.heard]));
+        .push(facts.line("Whether the host or the path is gone, this capture alone does not tell.", &gone.copies[..1]));
+    if gone.copies.iter().any(|&i| has(facts.row(i), Mark::WindowFull)) {
+        f.or.push("zero-window-stall");
+        f.against.push(facts.line(
+            "It filled the other end's window to the last byte: a receiver that had stopped reading may stand behind it.",
+            &gone.copies[..1],
+        ));
+    }
     f.application.push(facts.line("Its program waits; it gets ETIMEDOUT only when the kernel gives up.", &gone.copies));
     hits.findings.push(f);
 }

@@ -33,7 +33,12 @@ fn check(facts: &Facts, hits: &mut Hits) {
             .reset
             .is_some_and(|r| r.accepted != Fate::No && !matches!(r.cause, ResetCause::WrongAck | ResetCause::Refused))
     };
-    let Some(reset) = super::left(facts, hits).into_iter().find(matters) else { return };
+    // an end that cut the connection off has no socket any more, and answers what still comes by resets
+    let gone = |i: &usize| {
+        let from = facts.row(*i).from;
+        facts.resets.iter().take_while(|&j| j < i).any(|&j| facts.row(j).from == from && facts.is_abort(j))
+    };
+    let Some(reset) = super::left(facts, hits).into_iter().find(|i| matters(i) && !gone(i)) else { return };
     if hits.findings.iter().any(|f| f.severity > Severity::Note) {
         return; // a consequence of something that has its name already
     }
