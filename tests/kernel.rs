@@ -78,9 +78,13 @@ fn wrong(timelines: &[Timeline], steps: &[Step], side: Side, name: &str) -> Stri
         }
         // the next frame answers this one: an RST, or a SYN-ACK
         let answer = timeline.rows.get(row + 1).filter(|r| {
-            r.from == side
-                && matches!(step.new, "CLOSED" | "SYN_RECEIVED")
-                && r.segment.flags.any(Flags::RST | Flags::SYN)
+            let flags = r.segment.flags;
+            let answers = match step.new {
+                "CLOSED" => flags.has(Flags::RST),
+                "SYN_RECEIVED" => flags.has(Flags::SYN | Flags::ACK),
+                _ => false,
+            };
+            r.from == side && answers
         });
         let cell = answer.map_or(timeline.rows[row].cells[side], |r| r.cells[side]);
         if plain(cell.state.name()) != plain(step.new) {
@@ -115,8 +119,10 @@ fn every_capture(mut each: impl FnMut(&[Step], Side, &Path, &str)) {
         };
         let record: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let steps = steps(&record);
-        for (side, file) in [(Side::Client, format!("{name}.pcapng")), (Side::Server, format!("{name}.server.pcapng"))]
-        {
+        // the sample is what was captured at this end; the other end's file is named for it
+        let at = if record["at"] == "server" { Side::Server } else { Side::Client };
+        let files = [(at, format!("{name}.pcapng")), (at.other(), format!("{name}.{}.pcapng", at.other().name()))];
+        for (side, file) in files {
             if folder.join(&file).exists() {
                 each(&steps, side, &folder.join(&file), &file);
                 compared += 1;

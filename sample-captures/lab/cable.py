@@ -1,13 +1,16 @@
 """A cable with a fixed delay: joins a TAP device in one network namespace to one in another.
 
-    cable.py NAMESPACE NAMESPACE SECONDS_ONE_WAY
+    cable.py CLIENT_NAMESPACE SERVER_NAMESPACE SECONDS_ONE_WAY [FAULT]
+
+FAULT is a box on the way that misbehaves: a class of faults.py.
 
 A veth pair has no delay at all, and then no two frames can ever cross on the way.
 A TAP device has no offloads either: each frame in the capture is one frame on the wire, with its checksum.
 """
 
-import collections
 import fcntl
+import heapq
+import itertools
 import os
 import select
 import signal
@@ -15,6 +18,7 @@ import struct
 import sys
 import time
 
+import faults
 import netns
 
 TUNSETIFF = 0x400454CA
@@ -28,26 +32,31 @@ def tap(namespace):
     return fd
 
 
-def main(first, second, delay):
+def main(client, server, delay, fault):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the scenario ends the cable
-    ends = [tap(first), tap(second)]
-    other = {ends[0]: ends[1], ends[1]: ends[0]}
+    end_of = {tap(client): "client", tap(server): "server"}
+    fd_of = {end: fd for fd, end in end_of.items()}
+    box = getattr(faults, fault)() if fault else None
     # Before all else on this machine, or the delay is not fixed.
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
-    on_the_way = collections.deque()  # (due, to, frame); the delay is fixed, so the oldest is due first
+    on_the_way = []  # (due, rank, sender, frame, condition), the next first
+    rank = itertools.count()
     print("ready", flush=True)
     while True:
         wait = max(0.0, on_the_way[0][0] - time.monotonic()) if on_the_way else None
-        for fd in select.select(ends, [], [], wait)[0]:
-            frame = os.read(fd, 65536)
-            on_the_way.append((time.monotonic() + delay, other[fd], frame))
+        for fd in select.select(list(end_of), [], [], wait)[0]:
+            frame, sender = os.read(fd, 65536), end_of[fd]
+            for extra, sender, frame, *condition in box.take(frame, sender) if box else [(0, sender, frame)]:
+                heapq.heappush(on_the_way, (time.monotonic() + delay + extra, next(rank), sender, frame, condition))
         while on_the_way and on_the_way[0][0] <= time.monotonic():
-            _, to, frame = on_the_way.popleft()
+            _, _, sender, frame, condition = heapq.heappop(on_the_way)
+            if not all(still() for still in condition):
+                continue
             try:
-                os.write(to, frame)
+                os.write(fd_of[netns.OTHER[sender]], frame)
             except OSError:
                 pass  # the interface is not up yet, or no longer
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)

@@ -12,11 +12,11 @@ FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 
 
 class Tcpdump:
-    def __init__(self, pair, end, path):
+    def __init__(self, pair, end, path, only):
         self.path = path
         self.process = pair.start(
             end, "tcpdump", "-i", "eth0", "-p", "-n", "-U", "--immediate-mode", "-Z", "root",
-            "--time-stamp-precision=nano", "-w", path, "tcp or icmp",
+            "--time-stamp-precision=nano", "-w", path, only,
             stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
         if "listening" not in line:

@@ -195,12 +195,14 @@ class Record:
 
     def listen(self, local, remote):
         """The request that a SYN makes is a minisocket; no tracepoint shows it, but its SYN-ACK does."""
-        answers = self.sent(local, remote, lambda f: f.flags & (SYN | ACK) == SYN | ACK)
-        if not answers:
-            return
-        syns = self.received(local, remote, lambda f: f.flags & SYN and f.time <= answers[0].time)
-        self.add(answers[0].time, local, remote, "LISTEN", "SYN_RECEIVED", "received", syns[-1],
-                 "SYN received; the request is a minisocket", minisock=True)
+        asked = set()  # a port pair may be used again, with another number
+        for answer in self.sent(local, remote, lambda f: f.flags & (SYN | ACK) == SYN | ACK):
+            if answer.ack in asked:
+                continue
+            asked.add(answer.ack)
+            syns = self.received(local, remote, lambda f: f.flags & SYN and f.time <= answer.time)
+            self.add(answer.time, local, remote, "LISTEN", "SYN_RECEIVED", "received", syns[-1] if syns else None,
+                     "SYN received; the request is a minisocket", minisock=True)
 
     def one_end(self, local, remote, events):
         orphan = None  # nobody closed anything yet
@@ -212,10 +214,11 @@ class Record:
             if event["what"] != "inet_sock_set_state":
                 continue
             t, old, new = event["t"], event["old"], event["new"]
-            if (old, new) == ("LISTEN", "SYN_RECEIVED"):
-                continue  # the child socket of the request that listen() told of
+            if (old, new) in (("LISTEN", "SYN_RECEIVED"), ("CLOSED", "SYN_SENT")):
+                continue  # the child socket of the request that listen() told of; what connect() began is told below
             if old == "SYN_SENT":
-                syn = self.sent(local, remote, lambda f: f.flags & SYN)[0]
+                syns = self.sent(local, remote, lambda f: f.flags & SYN and f.time <= t)
+                syn = next(f for f in syns if f.seq == syns[-1].seq)
                 start = max((c for c in self.connects if 0 <= syn.time - c < SLACK), default=syn.time)
                 self.add(start, local, remote, "CLOSED", "SYN_SENT", "sent", syn, "connect()")
             if new in ("FIN_WAIT_1", "LAST_ACK") and old in ("ESTABLISHED", "CLOSE_WAIT", "SYN_RECEIVED"):
@@ -251,6 +254,10 @@ class Record:
         if reason == "TCP_ABORT_ON_DATA":
             return self.add(t, local, remote, old, "CLOSED", "received", self.cause(local, remote, t),
                             "data after close(): RST sent")
+        if old == "FIN_WAIT_2" and reason == "TCP_STATE":
+            rsts = self.sent(local, remote, lambda f: f.flags & RST and abs(f.time - t) < SLACK)
+            return self.add(t, local, remote, old, "CLOSED", "sent", rsts[0] if rsts else None,
+                            "close() with SO_LINGER 0: RST sent")
         if old in ("FIN_WAIT_2", "CLOSING"):
             if self.cause(local, remote, t, lambda f: f.flags & FIN):
                 self.add(t, local, remote, old, "TIME_WAIT", "received", self.cause(local, remote, t),

@@ -34,20 +34,29 @@ class Lab:
 
     # Plain sockets
 
-    def listen(self, port=80):
+    def sysctl(self, end, key, value):
+        """A kernel setting at one end: `ipv4/tcp_syncookies`."""
+        with netns.inside(self.pair.name[end]), open("/proc/sys/net/" + key, "w") as file:
+            file.write(str(value))
+
+    def listen(self, port=80, backlog=None):
         with netns.inside(self.pair.name["server"]):
-            listener = socket.create_server((SERVER, port))
+            listener = socket.create_server((SERVER, port), backlog=backlog)
         listener.settimeout(20)
         self.sockets.append(listener)
         return listener
 
-    def connect(self, port=80, timeout=20):
+    def connect(self, port=80, timeout=20, host=SERVER, local=0):
+        """A connection of the client; `local` is its port, if it matters."""
         with netns.inside(self.pair.name["client"]):
             client = socket.socket()
         client.settimeout(timeout)
         self.sockets.append(client)
+        if local:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            client.bind((netns.ADDRESS["client"], local))
         try:
-            client.connect((SERVER, port))
+            client.connect((host, port))
         except OSError as error:
             self.saw("client", f"connect: {words(error)}")
             self.end("client", client)
@@ -107,29 +116,32 @@ class Lab:
         """A firewall at the server that says nothing. The capture there still has the frames."""
         self.drop("tcp flags syn")
 
-    def drop(self, what):
-        """The same for other frames, as nft names them."""
-        self.rule(f"{what} drop")
+    def drop(self, what, end="server"):
+        """The same for other frames, as nft names them, or at the other end."""
+        self.rule(f"{what} drop", end)
 
     def reject(self, what, answer):
         """A firewall at the server that says no."""
         self.rule(f"{what} reject with {answer}")
 
-    def rule(self, rule):
+    def rule(self, rule, end="server"):
         self.nft("add table inet lab; add chain inet lab input { type filter hook input priority 0; }; "
-                 f"add rule inet lab input {rule}")
+                 f"add rule inet lab input {rule}", end)
 
     def drop_nothing(self):
         self.nft("delete table inet lab")
 
-    def nft(self, rules):
-        netns.run("ip", "netns", "exec", self.pair.name["server"], "nft", rules)
+    def nft(self, rules, end="server"):
+        netns.run("ip", "netns", "exec", self.pair.name[end], "nft", rules)
 
     # Real programs
 
-    def nginx(self, keepalive_timeout):
+    def nginx(self, keepalive_timeout, more="", master=False):
+        """Starts it; `more` are further lines of its configuration. It can be reloaded if it has a master."""
         with open(HERE + "/orders.nginx.conf") as file:
-            text = file.read().replace("KEEPALIVE_TIMEOUT", keepalive_timeout)
+            text = file.read().replace("KEEPALIVE_TIMEOUT", keepalive_timeout).replace("MORE", more)
+        if master:
+            text = text.replace("master_process off;", "user root;")
         with open(self.work + "/nginx.conf", "w") as file:
             file.write(text)
         log = open(self.work + "/nginx.log", "w")
@@ -140,6 +152,10 @@ class Lab:
             if self.listening(self.programs[-1].pid):
                 return
         raise SystemExit("nginx does not listen: " + open(self.work + "/nginx.log").read())
+
+    def nginx_pid(self):
+        with open(self.work + "/nginx.pid") as file:
+            return int(file.read())
 
     @staticmethod
     def listening(pid):

@@ -54,20 +54,21 @@ def stop(process):
 class Pair:
     """The namespaces of a client and a server with a cable between them."""
 
-    def __init__(self, tag, delay, first_port):
+    def __init__(self, tag, delay, first_port, fault=None):
         self.name = {end: f"finwait-{tag}-{end}" for end in ADDRESS}
         for name in self.name.values():
             if os.path.exists("/run/netns/" + name):
                 raise SystemExit(f"network namespace {name} exists already; remove it: ip netns del {name}")
+        self.ports = range(first_port, first_port + 100)  # the client's
         self.made = []
         self.cable = None
         try:
-            self._make(delay, first_port)
+            self._make(delay, first_port, fault)
         except BaseException:
             self.close()
             raise
 
-    def _make(self, delay, first_port):
+    def _make(self, delay, first_port, fault):
         # A namespace with a small socket table of its own: the table is read every 10 ms (see kernel.py), and the
         # machine's common one takes 2 ms to read. The size is inherited, so an outer namespace has to set it.
         outer = self.name["client"] + "-outer"
@@ -80,7 +81,8 @@ class Pair:
                 run("ip", "netns", "add", name)
                 self.made.append(name)
         self.cable = subprocess.Popen(
-            [sys.executable, HERE + "/cable.py", self.name["client"], self.name["server"], str(delay)],
+            [sys.executable, HERE + "/cable.py", self.name["client"], self.name["server"], str(delay),
+             *([fault] if fault else [])],
             stdout=subprocess.PIPE, text=True)
         if self.cable.stdout.readline().strip() != "ready":
             raise SystemExit("the cable did not come up")
@@ -89,7 +91,7 @@ class Pair:
                 "ipv6/conf/all/disable_ipv6": 1,
                 "ipv4/tcp_congestion_control": "reno",
                 # Each pair has its own client ports: the kernel's trace sees all namespaces at once.
-                "ipv4/ip_local_port_range": f"{first_port} {first_port + 99}",
+                "ipv4/ip_local_port_range": f"{self.ports[0]} {self.ports[-1]}",
             }
             with inside(name):
                 for key, value in settings.items():

@@ -13,6 +13,9 @@ import capture
 import kernel
 from lab import Lab
 from netns import ADDRESS, HERE, Pair
+import scenarios_opening  # noqa: F401, enters its scenarios
+import scenarios_path  # noqa: F401
+import scenarios_programs  # noqa: F401
 from scenarios import SCENARIOS
 
 OUT = os.path.dirname(HERE)
@@ -28,29 +31,29 @@ def leave(*_):
 
 def record(name):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; main() ends this one
-    function, delay = SCENARIOS[name]
+    scenario = SCENARIOS[name]
     number = list(SCENARIOS).index(name)
     first_port = 40000 + 100 * number
-    pair = Pair(str(number), delay, first_port)
+    pair = Pair(str(number), scenario.delay, first_port, scenario.fault)
     try:
         trace = kernel.Trace(str(number), first_port)
         try:
             with tempfile.TemporaryDirectory(prefix="finwait-lab-") as work:
-                events, minisockets, frames, app = play(function, pair, trace, work)
+                events, minisockets, frames, app = play(scenario, pair, trace, work)
         finally:
             trace.close()
     finally:
         pair.close()
-    write(name, function, (events, minisockets, frames, app))
+    write(name, scenario, (events, minisockets, frames, app))
 
 
-def play(function, pair, trace, work):
-    dumps = {end: capture.Tcpdump(pair, end, f"{work}/{end}.pcap") for end in ADDRESS}
+def play(scenario, pair, trace, work):
+    dumps = {end: capture.Tcpdump(pair, end, f"{work}/{end}.pcap", scenario.only) for end in ADDRESS}
     table = kernel.Minisockets({end: dump.process.pid for end, dump in dumps.items()})
     table.start()
     lab = Lab(pair, work)
     try:
-        function(lab)
+        scenario.function(lab)
         time.sleep(0.3)  # for what is still on the way
         # The captures end before the programs do: what a killed program leaves is no part of the sample.
         table.stop()
@@ -66,20 +69,24 @@ def play(function, pair, trace, work):
     return events, table.changes, {end: capture.read(dump.path) for end, dump in dumps.items()}, lab.app
 
 
-def write(name, function, played):
+def write(name, scenario, played):
     (events, connects), minisockets, frames, app = played
-    about = " ".join(function.__doc__.split("\n\n")[0].split())
+    about = " ".join(scenario.function.__doc__.split("\n\n")[0].split())
     last = max(f[-1].time for f in frames.values())
     events = [e for e in events if e["t"] <= last + 10**9]
     result = kernel.Record(events, connects, minisockets, frames)
     transitions, resets = result.build(), result.resets()
-    for doubt in result.doubts:
+    for doubt in result.doubts if scenario.kernel else []:
         print(f"{name}: {doubt}", file=sys.stderr)
 
-    for end, suffix in (("client", ""), ("server", ".server")):
+    for end in ADDRESS if scenario.kernel else [scenario.at]:
+        suffix = "" if end == scenario.at else "." + end
         comment = (f"{about} Recorded between two network namespaces, at the {end}, by "
                    f"sample-captures/lab/record.sh {name}")
         capture.write(f"{OUT}/{name}{suffix}.pcapng", frames[end], end, comment)
+
+    if not scenario.kernel:
+        return
 
     def plain(row):
         row = dict(row, t=round((row["t"] - result.zero) / 1e9, 6))
@@ -88,7 +95,8 @@ def write(name, function, played):
                 row[key] = f"{row[key][0]}:{row[key][1]}"
         return row
 
-    lines = [f' "sample": {json.dumps(name)}', f' "about": {json.dumps(about)}', f' "ends": {json.dumps(ADDRESS)}']
+    lines = [f' "sample": {json.dumps(name)}', f' "about": {json.dumps(about)}', f' "ends": {json.dumps(ADDRESS)}',
+             f' "at": {json.dumps(scenario.at)}']
     for key, rows in (("transitions", transitions), ("resets", resets),
                       ("app", [{"t": t, "end": end, "says": says} for t, end, says in sorted(app)])):
         body = ",\n".join("  " + json.dumps(plain(row), ensure_ascii=False) for row in rows)
@@ -109,7 +117,7 @@ def main(names):
     names = names or list(SCENARIOS)
     failed = 0
     with tempfile.TemporaryDirectory(prefix="finwait-lab-") as classes:
-        if any(name.startswith("okhttp") or name == "request-crosses-fin" for name in names):
+        if any(name.startswith(("okhttp", "request-", "pool-")) for name in names):
             subprocess.run(["javac", "-cp", "/usr/share/java/okhttp.jar:/usr/share/java/okio.jar", "-d", classes,
                             HERE + "/Orders.java"], check=True, timeout=120)
         os.environ["ORDERS_CLASSES"] = classes

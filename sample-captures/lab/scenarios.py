@@ -9,6 +9,7 @@ import ssl
 import struct
 import threading
 import time
+from dataclasses import dataclass
 
 REQUEST = b"GET /api/orders HTTP/1.1\r\nHost: api.example\r\n\r\n"
 ORDERS = b'{"orders":[{"id":1041,"total":"18.50"},{"id":1042,"total":"7.20"}]}\n'
@@ -18,10 +19,24 @@ TCP_REPAIR = 19  # from <linux/tcp.h>; Python has no name for it
 SCENARIOS = {}
 
 
-def scenario(delay=0.0025):
-    """Enters a function into the table. The delay is one way; 2.5 ms each way is a server in the same city."""
+@dataclass
+class Scenario:
+    function: object
+    delay: float  # seconds, one way
+    fault: str  # a class of faults.py: the box on the way
+    at: str  # the end whose capture is the sample
+    only: str  # what the captures hold, as tcpdump filters
+    kernel: bool  # can the kernels' record be tied to the frames?
+
+
+ALL = "tcp or icmp"
+
+
+def scenario(delay=0.0025, fault=None, at="client", only=ALL, kernel=True):
+    """Enters a function into the table. 2.5 ms each way is a server in the same city."""
     def enter(function):
-        SCENARIOS[function.__name__.replace("_", "-")] = (function, delay)
+        name = function.__name__.replace("_", "-")
+        SCENARIOS[name] = Scenario(function, delay, fault, at, only, kernel and only == ALL)
         return function
     return enter
 

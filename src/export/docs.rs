@@ -223,7 +223,8 @@ pub fn samples(samples: &[Sample]) -> String {
     let mut page = String::from("# Sample captures\n\n");
     page += "<!-- Made from the captures by `FINWAIT_BLESS=1 cargo test --test samples`. -->\n\n";
     page += "Most captures were recorded on real kernels; [lab/](lab/) says how, and records them again. `NAME.pcapng` was \
-             taken at the client, `NAME.server.pcapng` at the server at the same time. `NAME.md` is its story as \
+             taken at the client, `NAME.server.pcapng` at the server at the same time (the other way round, with \
+             `NAME.client.pcapng`, where the text says so). `NAME.md` is its story as \
              `finwait export --format markdown` tells it, readable on its own. `NAME.kernel.json` is what the two kernels \
              themselves said about the states of their sockets. What cannot be recorded at will was made from a script; the \
              capture says so, and has neither a kernel's record nor a server's side.\n\n";

@@ -149,6 +149,9 @@ fn one_end(rows: &mut [Row], reading: &Reading, side: Side, happenings: &[Happen
                 machine.pending.clear();
                 machine.blind &= h.on != Event::SentRst;
             }
+            if h.on == Event::SentRst && to.is_none() {
+                machine.pending.push(h.certain);
+            }
             let Some(to) = to else { continue };
             machine.state = to;
             machine.assumed |= h.assumed;

@@ -420,12 +420,32 @@ impl End<'_> {
         !hint && quoted && !self.reading.later(self.side, row).take(1000).any(goes_on)
     }
 
+    /// Is it a bare acknowledgement that says nothing new, with nothing of this end's since the last that could have
+    /// drawn it? Then the capture lacks what did, such as a SYN.
+    fn is_unprovoked(&self, row: usize) -> bool {
+        let r = &self.rows[row];
+        let bare = r.segment.span() == 0 && !self.flags(row).any(Flags::SYN | Flags::FIN | Flags::RST);
+        let before = self.rows[..row].iter().rposition(|x| !x.segment.is_icmp());
+        bare && before.is_some_and(|b| {
+            let x = &self.rows[b];
+            x.from == r.from && (x.end(), x.ack) == (r.seq, r.ack)
+        })
+    }
+
     /// RSTs that this end sent or was sent, and ICMP errors about its SYN.
     fn resets_and_errors(&self, out: &mut Vec<Happening>) {
         // an RST may be anybody's, a box's on the path, unless it carries on its sender's count of packets
         for row in self.own().filter(|r| self.flags(*r).has(Flags::RST)) {
             // what it answers may be missing, with the SYN of another connection before
-            let lacking = self.rows[row].reset.is_some_and(|r| r.form == ResetForm::Reply && r.answers.is_none());
+            let late = |answered: usize| {
+                self.rows[row].segment.time - self.rows[answered].segment.time > self.reading.crossing
+            };
+            let lacking = self.rows[row].reset.is_some_and(|r| {
+                r.form == ResetForm::Reply
+                    && r.answers
+                        .and_then(|n| place(self.rows, n))
+                        .is_none_or(|answered| late(answered) || self.is_unprovoked(answered))
+            });
             let certain = (self.reading.vouched[row] && !lacking).then_some(row);
             out.push(Happening { certain, ..self.sent(Event::SentRst, row) });
         }

@@ -38,7 +38,7 @@ pub fn samples() -> Vec<(String, PathBuf)> {
         .map(|f| f.unwrap().path())
         .filter_map(|path| {
             let name = path.file_name()?.to_str()?.strip_suffix(".pcapng")?.to_owned();
-            (!name.ends_with(".server")).then_some((name, path))
+            (!name.ends_with(".server") && !name.ends_with(".client")).then_some((name, path))
         })
         .collect();
     found.sort();

@@ -57,8 +57,10 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
             *numbers.entry(s.small.requests).or_default() += 1;
         }
         let Some((&limit, &alike)) = numbers.iter().max_by_key(|(n, alike)| (**alike, **n)) else { continue };
+        let times = closed.iter().filter_map(|s| s.small.fin.map(|(_, time, _)| time));
+        let one_moment = times.clone().max().zip(times.min()).is_some_and(|(last, first)| last - first < AT_ONCE);
         let most = alike * 5 >= closed.len() * 4;
-        if limit < SMALLEST || alike < AGREE || !most || limit < LEAST && alike < closed.len() {
+        if limit < SMALLEST || alike < AGREE || !most || limit < LEAST && (alike < closed.len() || one_moment) {
             continue;
         }
         found.extend(closed.iter().filter(|s| s.small.requests == limit).filter_map(|s| finding(s, limit, alike)));

@@ -89,6 +89,7 @@ fn finding(end: &(Nanos, u32, bool, &Summary), all: usize, resets: usize, moment
         refused.id
     );
     let mut f = Finding::on(&RULE, end.3.id, Certainty::Inferred, vec![end.1], says);
+    f.elsewhere = Some(refused.id);
     f.side = Some(Side::Server);
     f.figures.push(("rst_count", Figure::Count(resets as u64)));
     f.figures.push(("fin_count", Figure::Count((all - resets) as u64)));

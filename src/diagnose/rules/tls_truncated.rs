@@ -1,6 +1,7 @@
 //! A TLS connection that was closed in the middle of its handshake.
 
 use super::super::facts::{Facts, capital, seconds};
+use super::super::late::GOODBYE;
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
 use crate::tcp::Certainty;
@@ -31,24 +32,38 @@ pub static RULE: Rule = Rule {
 
 fn check(facts: &Facts, hits: &mut Hits) {
     let kind = |i: usize| facts.row(i).segment.payload;
-    let Some(&hello) = facts.data.iter().find(|&&i| kind(i) == PayloadKind::TlsHandshake) else { return };
-    // later data hides what it is; only the handshake is judged
-    let spoken = facts.data.iter().any(|&i| matches!(kind(i), PayloadKind::TlsData | PayloadKind::TlsAlert));
+    let tls = |i: usize| matches!(kind(i), PayloadKind::TlsData | PayloadKind::TlsAlert | PayloadKind::TlsHandshake);
+    let Some(&first) = facts.data.first() else { return };
     let Some(fin) = Side::BOTH.iter().filter_map(|&s| facts.fin(s)).min() else { return };
-    if spoken || hello != facts.data[0] || facts.row(hello).from != Side::Client || !hits.findings.is_empty() {
+    let from = facts.row(fin).from;
+    if kind(first) != PayloadKind::TlsHandshake || facts.row(first).from != Side::Client || !hits.findings.is_empty() {
         return;
     }
-    let from = facts.row(fin).from;
-    let Some(last) = facts.data_before(fin) else { return };
+    // a goodbye is sent when the program closes; what was sent before that is none
+    let own = if facts.row(fin).segment.len > 0 { Some(fin) } else { facts.data_of_before(from, fin) };
+    let goodbye = own.is_some_and(|i| tls(i) && facts.between(i, fin) <= GOODBYE && facts.is_goodbye_sized(i));
+    let alert = own.is_some_and(|i| kind(i) == PayloadKind::TlsAlert);
+    let spoken = facts.data.iter().any(|&i| matches!(kind(i), PayloadKind::TlsData | PayloadKind::TlsAlert));
+    // with data just before, a goodbye may be in the same segment
+    let hidden = spoken && own.is_some_and(|i| facts.between(i, fin) <= GOODBYE);
+    let Some(last) = facts.data_before(fin).filter(|_| !goodbye && !alert && !hidden) else { return };
+    let what = if spoken { "data" } else { "part of the TLS handshake" };
     let says = format!(
-        "{} closed {} after the last part of the TLS handshake, without an alert.",
+        "{} closed {} after the last {what}, without an alert (close_notify).",
         capital(from),
         seconds(facts.between(last, fin))
     );
     let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &[last, fin], says);
     f.side = Some(from);
     f.figures.push(("idle_before_fin", Figure::Seconds(facts.between(last, fin))));
-    f.proof.push(facts.line("The last part of the handshake; no application data and no alert follows.", &[last, fin]));
+    f.proof.push(facts.line(
+        if spoken {
+            "A close_notify is sent when a program closes; nothing was sent between this data and the FIN."
+        } else {
+            "The last part of the handshake; no application data and no alert follows."
+        },
+        &[last, fin],
+    ));
     f.application.push(
         facts.line(format!("The {}'s program reports an unexpected end of the stream.", from.other().name()), &[fin]),
     );
