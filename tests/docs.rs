@@ -13,6 +13,7 @@ fn pages_are_fresh() {
         ("states.md", docs::states()),
         ("marks.md", docs::marks()),
         ("symptoms.md", docs::symptoms()),
+        ("terms.md", docs::terms()),
     ] {
         common::golden(&common::root().join("docs").join(name), &page);
     }

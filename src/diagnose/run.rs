@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Check, Facts, Figure, Finding, Hits, LostRequest, RULES, Summary, Unclosed, across};
-use super::{late, rules, small};
+use super::{late, other_end, rules, small};
 use crate::capture::Nanos;
 use crate::flow::{Pair, Side, Trace};
 use crate::tcp::{self, State, Timeline};
@@ -77,6 +77,7 @@ pub fn judge(timeline: &Timeline, capture_end: Nanos) -> Vec<Finding> {
     let mut findings = hits.findings;
     sort(&mut findings);
     one_cause_one_finding(&facts, &mut findings);
+    other_end::complete(&facts, &mut findings);
     findings
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::diagnose::{RULES, Role, Rule, SYMPTOMS, TIMEOUTS, shows};
 use crate::story::remarks::REMARKS;
+use crate::story::terms::TERMS;
 use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES, ZEEK_DIFFERENCES};
 
 /// The names of figures in findings, and what they are. Seconds unless the name says otherwise.
@@ -101,6 +102,15 @@ fn one_rule(page: &mut String, rule: &Rule) {
     let story = |name: &str| format!("[{name}](../sample-captures/{name}.md)");
     let _ =
         write!(page, "\nA capture of it: {}. One that only looks like it: {}.\n", story(rule.sample), story(rule.twin));
+}
+
+/// `docs/terms.md`.
+pub fn terms() -> String {
+    let mut page = format!(
+        "# Words of the trade\n\n{MADE}\n\nThe words that the rules use. `finwait explain WORD` prints the same.\n\n"
+    );
+    table(&mut page, &["word", "what it means"], TERMS.iter().map(|t| [cell(t.name), cell(t.what)]));
+    page
 }
 
 /// `docs/states.md`.

@@ -7,6 +7,7 @@ use super::paint::{Paint, Style};
 use super::wrap::{WIDTH, wrap};
 use crate::diagnose::{RULES, Rule};
 use crate::story::remarks::{REMARKS, RemarkInfo};
+use crate::story::terms::{self, TERMS, Term};
 use crate::tcp::{MARKS, MOVES, MarkInfo, OUTCOMES, OutcomeInfo, RESETS, ResetInfo, STATES, StateInfo};
 
 /// Something that can be looked up.
@@ -24,6 +25,8 @@ pub enum Entry {
     Reset(&'static ResetInfo),
     /// A short word in the lanes, or a part of an arrow's label.
     Remark(&'static RemarkInfo),
+    /// A word of the trade.
+    Term(&'static Term),
 }
 
 impl Entry {
@@ -36,6 +39,7 @@ impl Entry {
             Entry::Outcome(_) => "outcome",
             Entry::Reset(_) => "cause of a reset",
             Entry::Remark(_) => "in the lanes",
+            Entry::Term(_) => "term",
         }
     }
 
@@ -48,6 +52,7 @@ impl Entry {
             Entry::Outcome(outcome) => outcome.name,
             Entry::Reset(reset) => reset.name,
             Entry::Remark(remark) => remark.name,
+            Entry::Term(term) => term.name,
         }
     }
 
@@ -60,6 +65,7 @@ impl Entry {
             Entry::Outcome(outcome) => outcome.what,
             Entry::Reset(reset) => reset.what,
             Entry::Remark(remark) => remark.what,
+            Entry::Term(term) => term.what,
         }
     }
 }
@@ -74,6 +80,7 @@ fn entries() -> impl Iterator<Item = Entry> {
         .chain(OUTCOMES.iter().map(Entry::Outcome))
         .chain(RESETS.iter().map(Entry::Reset))
         .chain(REMARKS.iter().map(Entry::Remark))
+        .chain(TERMS.iter().map(Entry::Term))
 }
 
 /// All names.
@@ -94,6 +101,7 @@ pub fn find(name: &str) -> Vec<Entry> {
     let shown = |entry: &Entry| match entry {
         Entry::Mark(mark) => plain(mark.glyph) == word,
         Entry::Remark(remark) => plain(remark.text) == wanted,
+        Entry::Term(term) => term.forms.iter().any(|form| plain(form) == wanted),
         _ => false,
     };
     entries().filter(|e| plain(e.name()) == wanted || shown(e)).collect()
@@ -112,7 +120,7 @@ pub fn index(look: Look, out: &mut dyn Write) -> io::Result<()> {
             kind = entry.kind();
             writeln!(out, "{}", paint.styled(Style::Strong, heading(entry)))?;
         }
-        writeln!(out, "  {:width$}  {}", entry.name(), paint.text(entry.what()))?;
+        writeln!(out, "  {:width$}  {}", paint.text(entry.name()), paint.text(entry.what()))?;
     }
     writeln!(
         out,
@@ -128,13 +136,14 @@ fn heading(entry: Entry) -> &'static str {
         Entry::Outcome(_) => "Outcomes of connections",
         Entry::Reset(_) => "Causes of resets",
         Entry::Remark(_) => "Words and signs in the lanes",
+        Entry::Term(_) => "Words of the trade",
     }
 }
 
 /// Writes all words of an entry.
 pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(look);
-    writeln!(out, "{}", paint.styled(Style::Strong, &format!("{} ({})", entry.name(), entry.kind())))?;
+    writeln!(out, "{}", paint.styled(Style::Strong, &format!("{} ({})", paint.text(entry.name()), entry.kind())))?;
     writeln!(out, "\n{}", wrap(&paint.text(entry.what()), WIDTH).join("\n"))?;
     let mut section = |title: &str, lines: &[String]| -> io::Result<()> {
         if lines.is_empty() {
@@ -155,6 +164,14 @@ pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> 
             let alike: Vec<String> = rule.look_alikes.iter().map(|(name, how)| format!("- {name}: {how}")).collect();
             section("Not to be mistaken for", &alike)?;
             section("What to do", &list(rule.next))?;
+            section("Words used here", &words(rule))?;
+            section(
+                "See one",
+                &[
+                    format!("- sample-captures/{0}.pcapng; its story is in {0}.md", rule.sample),
+                    format!("- one that only looks like it: sample-captures/{}.pcapng", rule.twin),
+                ],
+            )?;
             section("Read more", &list(rule.refs))
         }
         Entry::State(state) => {
@@ -176,10 +193,19 @@ pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> 
             section("In the lanes", &[mark.glyph.to_owned()])
         }
         Entry::Remark(remark) => section("In the lanes", &[remark.text.to_owned()]),
+        Entry::Term(_) => Ok(()),
         Entry::Outcome(outcome) => section("Zeek's conn_state", &[outcome.zeek.to_owned()]),
         Entry::Reset(reset) => section(
             "The kernel's name (enum sk_rst_reason)",
             &reset.kernel.map(str::to_owned).into_iter().collect::<Vec<_>>(),
         ),
     }
+}
+
+/// The words of the trade in a rule's own words, and the states, each with what it means.
+fn words(rule: &Rule) -> Vec<String> {
+    let text = [rule.title, rule.what, rule.why, rule.kernel].into_iter().chain(rule.next.iter().copied());
+    let text = text.collect::<Vec<_>>().join("\n");
+    let states = STATES.iter().filter(|s| text.contains(s.name)).map(|s| format!("- {}: {}", s.name, s.what));
+    terms::used_in(&text).map(|t| format!("- {}: {}", t.name, t.what)).chain(states).collect()
 }

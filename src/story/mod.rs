@@ -9,6 +9,7 @@ pub mod remarks;
 pub mod servers;
 mod steps;
 pub mod suggest;
+pub mod terms;
 pub mod units;
 pub mod words;
 

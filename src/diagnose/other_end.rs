@@ -1,0 +1,43 @@
+//! What a capture at the other end would add to a finding.
+
+use super::facts::{Facts, has, is_reset};
+use super::{Finding, Line};
+use crate::flow::Side;
+use crate::tcp::{Certainty, Mark, Vantage};
+use crate::wire::Flags;
+
+/// Adds to each finding that is not proven what a capture at the far end, taken at the same time, would tell.
+pub fn complete(facts: &Facts, findings: &mut [Finding]) {
+    let near = match facts.timeline.vantage {
+        Vantage::Client => Side::Client,
+        Vantage::Server => Side::Server,
+        Vantage::Both | Vantage::Loopback | Vantage::Unknown => return,
+    };
+    for f in findings.iter_mut().filter(|f| f.certainty != Certainty::Proven) {
+        f.against.extend(line(facts, f, near));
+    }
+}
+
+fn line(facts: &Facts, f: &Finding, near: Side) -> Option<Line> {
+    let far = near.other().name();
+    let place = |n: &u32| facts.timeline.rows.binary_search_by_key(n, crate::tcp::Row::number).ok();
+    let rows: Vec<usize> = f.evidence.iter().filter_map(place).collect();
+    let of = |from: Side, test: &dyn Fn(usize) -> bool| -> Vec<usize> {
+        rows.iter().copied().filter(|&i| facts.row(i).from == from && test(i)).collect()
+    };
+    let flags = |i: usize| facts.row(i).segment.flags;
+    let resets = of(near.other(), &|i| is_reset(facts.row(i)));
+    let repeated = [Mark::Retransmission, Mark::FastRetransmission, Mark::KeepAlive, Mark::ZeroWindowProbe];
+    let copies = of(near, &|i| repeated.iter().any(|&mark| has(facts.row(i), mark)));
+    let fins = of(near.other(), &|i| flags(i).has(Flags::FIN));
+    let (says, frames) = if let [first, ..] = resets[..] {
+        (format!("A capture at the {far} would tell whether the {far}, or a box on the way, sent it."), vec![first])
+    } else if !copies.is_empty() {
+        (format!("A capture at the {far} would tell whether these arrive there, and whether it answers."), copies)
+    } else if let [first, ..] = fins[..] {
+        (format!("A capture at the {far} would tell when it was sent there, and what came before it."), vec![first])
+    } else {
+        return None;
+    };
+    Some(facts.line(says, &frames[..frames.len().min(10)]))
+}
