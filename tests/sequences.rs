@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use finwait::flow::{Conversation, Endpoint, Flow, Pair, RolesFrom, Side};
 use finwait::tcp::{Cell, Certainty, Row, analyse};
-use finwait::wire::{Flags, Options, PayloadKind, Rare, Segment, Seq};
+use finwait::wire::{Flags, Options, PayloadKind, Rare, Segment, Seq, Unknown};
 
 #[test]
 fn lanes_are_as_written() {
@@ -132,6 +132,7 @@ fn frame(number: u32, text: &str) -> (Segment, Rare) {
         ip_id: u16::from(!flags.has(Flags::SYN | Flags::ACK) && !flags.has(Flags::RST)),
         ttl: 64,
         options: Options::default(),
+        unknown: Unknown::default(),
     };
     let mut rare = Rare::default();
     while let Some(word) = words.next() {

@@ -179,7 +179,7 @@ fn a_suspended_program_gives_the_terminal_back_and_returns() {
 #[test]
 fn a_file_that_is_no_capture_is_an_error_with_the_terminal_given_back() {
     let mut session = Session::finwait(&[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
-    session.until("the message", |s| !s.alternate_screen() && s.contents().contains("this is text, not a capture"));
+    session.until("the message", |s| !s.alternate_screen() && s.contents().contains("this is text, and no line"));
     assert_eq!(session.end(), 2);
 }
 
@@ -212,4 +212,18 @@ fn panics_in_the_terminal() {
     }
     let result: std::io::Result<()> = finwait::tui::with_terminal(|_| panic!("a panic on purpose"));
     result.unwrap();
+}
+
+#[test]
+fn a_pasted_listing_opens_like_a_capture_and_shows_its_lines() {
+    let listing = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/listings/okhttp-half-closed-reuse.quoted.txt");
+    // piped, so that the keyboard is not standard input
+    let command = format!("/bin/cat {listing} | {} -", env!("CARGO_BIN_EXE_finwait"));
+    let mut session = Session::start("/bin/sh", &["-c", &command], &[]);
+    session.until("the lanes", |s| s.alternate_screen() && s.contents().contains("frame 12 of 13"));
+    session.press("\r");
+    session.shows("frame 12 of standard input, its line at byte");
+    session.shows("its line        23:28:11.819828 IP 192.0.2.80.80 > 192.0.2.10.40014: Flags");
+    session.press("q");
+    assert_eq!(session.end(), 0);
 }

@@ -161,7 +161,9 @@ pub(super) fn what_is(head: &[u8]) -> String {
     match kind {
         Some(words) => format!("this is {words}"),
         None if !head.is_empty() && head.iter().take(64).all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) => {
-            "this is text, not a capture; finwait reads pcap and pcapng files (tcpdump -w FILE)".into()
+            "this is text, and no line of it is one of tcpdump's or tshark's; finwait reads those, and pcap and pcapng files \
+             (tcpdump -w FILE)"
+                .into()
         }
         None => "this is no capture that finwait knows; it reads pcap and pcapng files (tcpdump -w FILE)".into(),
     }

@@ -9,6 +9,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod source;
+mod text;
 mod window;
 
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod tests;
 pub use input::{Input, LoadError};
 pub use reader::{Packet, Reader};
 pub use source::{Record, Source};
+pub use text::{LISTED, Listed, Unknown, Way};
 
 /// A frame's number as Wireshark counts: from 1, over the whole file, whatever the protocol.
 pub type FrameNo = u32;
@@ -33,7 +35,7 @@ pub struct CaptureInfo {
     pub id: u32,
     /// File name without its folders; `-` is shown as `standard input`.
     pub name: String,
-    /// `pcap` or `pcapng`; if it was packed, with how: `pcap+gzip`.
+    /// `pcap`, `pcapng`, `tcpdump-text` or `tshark-text`; if it was packed, with how: `pcap+gzip`.
     pub format: String,
     /// Packets of any kind.
     pub frames: u32,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::input::{self, Input, LoadError};
 use super::source::Source;
 use super::window::Window;
-use super::{CaptureInfo, FrameNo, Nanos, Note, Progress, pcap, pcapng};
+use super::{CaptureInfo, FrameNo, Nanos, Note, Progress, pcap, pcapng, text};
 
 /// A packet, as it lies in the reader's buffer.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub(super) enum Found {
     Packet(Head),
     /// A packet with comments.
     Commented(Head, Vec<String>),
+    /// A packet that was made of a line ([`text::Layout::made`]), with its number.
+    Listed(Head, FrameNo),
     /// A packet block whose inner lengths do not fit it.
     BadPacket { record: usize },
     /// Anything else; `numbered` if it takes up a frame number all the same.
@@ -76,6 +78,7 @@ impl From<io::Error> for Trouble {
 pub(super) enum Layout {
     Pcap(pcap::Layout),
     PcapNg(pcapng::Layout),
+    Text(Box<text::Layout>),
 }
 
 /// Most bytes of comments that are kept of a file.
@@ -115,8 +118,13 @@ impl Reader {
             (Layout::Pcap(layout), "pcap")
         } else if !whole && pcap_begins(head) {
             return Err(input.error(format!("ends inside its file header, after {} bytes; capture again", head.len())));
+        } else if let Some(layout) =
+            text_layout(&mut window).map_err(|e| input.error(format!("the file cannot be read: {e}")))?
+        {
+            let format = layout.program().format();
+            (Layout::Text(Box::new(layout)), format)
         } else {
-            return Err(input.error(input::what_is(head)));
+            return Err(input.error(input::what_is(window.bytes())));
         };
         let format = std::iter::once(format).chain(opened.packings).collect::<Vec<_>>().join("+");
         let info = CaptureInfo { id, name: input.name(), format, ..CaptureInfo::default() };
@@ -138,8 +146,9 @@ impl Reader {
 
     /// The next packet; `None` at the end, or where the file breaks off, which [`Reader::finish`] tells.
     pub fn next_packet(&mut self) -> Option<Packet<'_>> {
-        let head = self.advance()?;
-        let number = self.count(self.window.offset())?;
+        let (head, listed) = self.advance()?;
+        let rank = self.count(self.window.offset())?;
+        let number = listed.unwrap_or(rank);
         let offset = self.window.offset();
         let time = if let Some(time) = head.time {
             if time < self.latest {
@@ -160,12 +169,15 @@ impl Reader {
             interface: head.interface,
             offset,
             wire: head.wire,
-            data: &self.window.bytes()[head.data],
+            data: match &self.layout {
+                Layout::Text(text) => text.made(),
+                _ => &self.window.bytes()[head.data],
+            },
         })
     }
 
     /// Moves on to the next packet's record.
-    fn advance(&mut self) -> Option<Head> {
+    fn advance(&mut self) -> Option<(Head, Option<FrameNo>)> {
         self.window.consume(self.pending);
         self.pending = 0;
         while !self.done {
@@ -173,16 +185,21 @@ impl Reader {
             let found = match &mut self.layout {
                 Layout::Pcap(layout) => layout.next(&mut self.window),
                 Layout::PcapNg(layout) => layout.next(&mut self.window),
+                Layout::Text(layout) => layout.next(&mut self.window),
             };
             match found {
                 Ok(Found::Packet(head)) => {
                     self.pending = head.record;
-                    return Some(head);
+                    return Some((head, None));
+                }
+                Ok(Found::Listed(head, number)) => {
+                    self.pending = head.record;
+                    return Some((head, Some(number)));
                 }
                 Ok(Found::Commented(head, comments)) => {
                     self.pending = head.record;
                     self.comment(Some(self.info.frames.saturating_add(1)), comments);
-                    return Some(head);
+                    return Some((head, None));
                 }
                 Ok(Found::BadPacket { record }) => {
                     let number = self.count(offset)?;
@@ -260,6 +277,11 @@ impl Reader {
         }
     }
 
+    /// Is it text that tcpdump or tshark printed?
+    pub fn is_listing(&self) -> bool {
+        matches!(self.layout, Layout::Text(_))
+    }
+
     /// How far reading has come.
     pub fn progress(&self) -> Progress {
         Progress { bytes: self.window.offset(), total: self.total, frames: self.info.frames }
@@ -281,12 +303,22 @@ impl Reader {
         );
         told("no-time", self.timeless, "without a time; each is given that of the frame before");
         told("bad-packet", self.bad_packets, "whose record does not fit its lengths; passed over");
+        if let Layout::Text(text) = &self.layout {
+            self.info.notes.extend(text.notes());
+        }
         if self.comment_bytes > MAX_COMMENTS {
             let says = "the comments are longer than 4 MiB; those after that are left out".into();
             self.info.notes.push(Note { kind: "long-comments", frame: None, offset: None, says });
         }
         (self.info, Source::new(self.again, self.layout))
     }
+}
+
+/// The layout of a listing, if this is one.
+fn text_layout(window: &mut Window) -> io::Result<Option<text::Layout>> {
+    window.fill(text::LOOK)?;
+    let head = window.bytes();
+    Ok(text::recognise(&head[..head.len().min(text::LOOK)]))
 }
 
 /// Counts a thing, and keeps where it was first.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::pcapng::MAX_BLOCK;
 use super::reader::Layout;
+use super::text::{self, LISTED, Listed};
 
 /// Where a capture's bytes are.
 #[derive(Debug, Clone)]
@@ -32,8 +33,22 @@ pub struct Record {
     pub data: Vec<u8>,
 }
 
+impl Record {
+    /// The bytes that were captured: of a listing's line, those below it, if there are any.
+    pub fn captured(&self) -> &[u8] {
+        match Listed::read(&self.data).filter(|_| self.link == Some(LISTED)) {
+            Some(listed) if listed.captured => self.data.get(listed.size..).unwrap_or_default(),
+            Some(_) => &[],
+            None => &self.data,
+        }
+    }
+}
+
 /// The longest head before a packet: a pcapng packet block's.
 const LONGEST_HEAD: usize = 28;
+
+/// The lines of most packets of a listing are shorter.
+const LISTED_BYTES: usize = 16 * 1024;
 
 impl Source {
     pub(super) fn new(bytes: Bytes, layout: Layout) -> Source {
@@ -42,13 +57,16 @@ impl Source {
 
     /// Reads the packet whose record begins at `offset`, at most `most` bytes of it.
     pub fn record(&self, offset: u64, most: usize) -> io::Result<Record> {
+        if let Layout::Text(listing) = &self.layout {
+            return self.listed(listing, offset);
+        }
         // one read suffices for most packets
         let mut bytes = self.read_at(offset, LONGEST_HEAD + most.min(2048))?;
         let head = match &self.layout {
             Layout::Pcap(layout) => layout.record(&bytes).map(|h| (Some(layout.link), h.captured, h.wire, h.size)),
             Layout::PcapNg(layout) => layout.packet(offset, &bytes).map(|h| (h.link, h.captured, h.wire, h.size)),
+            Layout::Text(_) => None,
         };
-        let changed = || io::Error::new(io::ErrorKind::InvalidData, "the capture file has changed since it was read");
         let (link, captured, wire, size) = head.filter(|h| h.1 <= MAX_BLOCK).ok_or_else(changed)?;
         let wanted = (captured as usize).min(most);
         if bytes.len() < size + wanted {
@@ -56,6 +74,18 @@ impl Source {
         }
         let data = bytes.get(size..size + wanted).ok_or_else(changed)?.to_vec();
         Ok(Record { link, wire: wire.max(captured), data })
+    }
+
+    /// Makes the packet again that the lines at `offset` tell of.
+    fn listed(&self, listing: &text::Layout, offset: u64) -> io::Result<Record> {
+        let beginning = self.read_at(offset, LISTED_BYTES)?;
+        let mut made = listing.record(&beginning);
+        // with many bytes below it (`-x`)
+        if made.as_ref().is_none_or(|(size, ..)| size * 2 > LISTED_BYTES) && beginning.len() == LISTED_BYTES {
+            made = listing.record(&self.read_at(offset, text::MAX_BLOCK)?);
+        }
+        let (_, wire, data) = made.ok_or_else(changed)?;
+        Ok(Record { link: Some(LISTED), wire, data })
     }
 
     /// Up to `n` bytes at `offset`; fewer only at the end of the file.
@@ -81,6 +111,10 @@ impl Source {
             }
         }
     }
+}
+
+fn changed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the capture file has changed since it was read")
 }
 
 /// Reads at a place without moving anyone else's.

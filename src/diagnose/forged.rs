@@ -2,6 +2,7 @@
 
 use super::facts::{Facts, counts, has, is_reset};
 use super::late::AT_ONCE;
+use super::small::differ;
 use super::unanswered::LONG_IDLE;
 use crate::flow::Side;
 use crate::tcp::{Fate, Mark, ResetCause, ResetForm, Row, State};
@@ -43,7 +44,7 @@ fn was_meant(facts: &Facts, i: usize) -> bool {
     is_reset(row)
         && !alien_hops(facts, i)
         && own().filter(|r| !is_reset(r)).all(bare)
-        && own().next_back().is_some_and(|r| is_reset(r) && r.segment.ttl == row.segment.ttl)
+        && own().next_back().is_some_and(|r| is_reset(r) && r.segment.hops() == row.segment.hops())
 }
 
 /// Has it a hop count that none of its sender's other frames has?
@@ -51,7 +52,7 @@ fn alien_hops(facts: &Facts, i: usize) -> bool {
     let row = facts.row(i);
     let other = |r: &&Row| r.from == row.from && !r.segment.is_icmp() && !r.segment.flags.any(Flags::FIN | Flags::RST);
     let mut others = facts.timeline.rows.iter().filter(other).peekable();
-    others.peek().is_some() && others.all(|r| r.segment.ttl != row.segment.ttl)
+    others.peek().is_some() && others.all(|r| differ(r.segment.hops(), row.segment.hops()))
 }
 
 /// Is a hop count all that speaks against it, and one that stacks begin with? Many send their resets with another first
@@ -61,7 +62,7 @@ pub fn only_round_hops(facts: &Facts, i: usize) -> bool {
     let goes_on = facts.timeline.rows[i + 1..]
         .iter()
         .any(|r| r.from == row.from && !is_reset(r) && !r.segment.is_icmp() && row.segment.time < r.segment.time);
-    FIRST_HOPS.contains(&row.segment.ttl) && !goes_on && !ignored(facts, i)
+    row.segment.hops().is_some_and(|ttl| FIRST_HOPS.contains(&ttl)) && !goes_on && !ignored(facts, i)
 }
 
 /// Resets that refuse a SYN which the server accepts all the same: it sends one or the other, never both.
@@ -125,7 +126,7 @@ pub fn reasons(facts: &Facts, i: usize) -> Vec<String> {
     let usual = rows
         .iter()
         .find(|r| r.from == row.from && !r.segment.is_icmp() && !r.segment.flags.any(Flags::FIN | Flags::RST));
-    if let Some(usual) = usual.filter(|u| u.segment.ttl != row.segment.ttl) {
+    if let Some(usual) = usual.filter(|u| differ(u.segment.hops(), row.segment.hops())) {
         said.push(format!(
             "Its hop limit (TTL) is {}, its sender's other frames have {}.",
             row.segment.ttl, usual.segment.ttl

@@ -10,6 +10,7 @@ mod forged;
 mod groups;
 mod handshake;
 mod late;
+mod listed;
 mod other_end;
 mod rules;
 mod run;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Check, Facts, Figure, Finding, Hits, LostRequest, RULES, Summary, Unclosed, across};
-use super::{late, other_end, rules, small};
+use super::{late, listed, other_end, rules, small};
 use crate::capture::Nanos;
 use crate::flow::{Pair, Side, Trace};
 use crate::tcp::{self, State, Timeline};
@@ -53,7 +53,10 @@ pub fn run(trace: &Trace, progress: &(dyn Fn(usize) + Sync)) -> Vec<Summary> {
         }
     }
     for finding in hits.findings {
-        if let Ok(i) = summaries.binary_search_by_key(&finding.connection, |s| s.id) {
+        let mut finding = finding;
+        if let Ok(i) = summaries.binary_search_by_key(&finding.connection, |s| s.id)
+            && listed::weaken(&mut finding, summaries[i].small.unknown)
+        {
             summaries[i].findings.push(finding);
         }
     }
@@ -77,6 +80,8 @@ pub fn judge(timeline: &Timeline, capture_end: Nanos) -> Vec<Finding> {
     let mut findings = hits.findings;
     sort(&mut findings);
     one_cause_one_finding(&facts, &mut findings);
+    let unknown = listed::unknown(&facts);
+    findings.retain_mut(|finding| listed::weaken(finding, unknown));
     other_end::complete(&facts, &mut findings);
     findings
 }

@@ -6,7 +6,7 @@ use super::unanswered::LONG_IDLE;
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Pair, Side};
 use crate::tcp::{Mark, State};
-use crate::wire::{Flags, Options, PayloadKind, Seq};
+use crate::wire::{Flags, Options, PayloadKind, Seq, Unknown};
 
 /// A pause before which data belongs to another exchange than what came before, where nothing else tells.
 const PAUSE: Nanos = 100_000_000;
@@ -35,7 +35,7 @@ pub struct Small {
     /// See [`Small::syn_end`].
     pub synack_ack: Option<Seq>,
     /// The server's reset that answers the SYN, and its hop count.
-    pub refused: Option<(FrameNo, u8)>,
+    pub refused: Option<(FrameNo, Option<u8>)>,
     /// Did the client acknowledge the SYN-ACK?
     pub acknowledged: bool,
     /// The highest `TSval` of the client's, with the time of its frame.
@@ -59,13 +59,15 @@ pub struct Small {
     /// The time between keep-alive probes, or from the last byte to the first, and their sender.
     pub keepalive: Option<(Nanos, Side)>,
     /// The last hop count of each end's frames.
-    pub ttl: Pair<u8>,
+    pub ttl: Pair<Option<u8>>,
     /// When the server's last frame that is no RST was captured.
     pub heard: Option<Nanos>,
     /// The server's end no longer knew the connection when data came.
     pub forgotten: Option<Forgotten>,
     /// A SYN into the open connection that was not accepted, its repetition, and later fresh data by the old numbers.
     pub syn_into_live: Option<[FrameNo; 3]>,
+    /// What is not known of some of its frames.
+    pub unknown: Unknown,
 }
 
 /// Data on an open connection, not idle for long, that was answered by an RST from a host without such a connection.
@@ -92,7 +94,8 @@ pub struct Pause {
 
 /// Gathers them.
 pub fn small(facts: &Facts) -> Small {
-    let mut small = Small { after: facts.timeline.flow.after, ..Small::default() };
+    let (after, unknown) = (facts.timeline.flow.after, super::listed::unknown(facts));
+    let mut small = Small { after, unknown, ..Small::default() };
     let mut fins: Pair<bool> = Pair::default();
     // these may look like somebody else's, and do not count then
     let (mut reset, mut odd_syn) = (None, None);
@@ -116,11 +119,11 @@ pub fn small(facts: &Facts) -> Small {
             let abort = row.reset.is_some_and(|r| r.form == crate::tcp::ResetForm::Abort);
             small.reset.get_or_insert((row.number(), segment.time, from, abort));
             if row.reset.is_some_and(|r| r.form == crate::tcp::ResetForm::Refused) {
-                small.refused.get_or_insert((row.number(), segment.ttl));
+                small.refused.get_or_insert((row.number(), segment.hops()));
             }
             continue;
         }
-        small.ttl[from] = segment.ttl;
+        small.ttl[from] = segment.hops().or(small.ttl[from]);
         if from == Side::Server {
             small.heard = small.heard.max(Some(segment.time));
         }
@@ -196,8 +199,13 @@ fn forgotten(facts: &Facts, reset: usize) -> Option<Forgotten> {
         data: facts.number(data),
         reset: row.number(),
         time: row.segment.time,
-        other_hops: facts.row(served).segment.ttl != row.segment.ttl,
+        other_hops: differ(facts.row(served).segment.hops(), row.segment.hops()),
     })
+}
+
+/// Are two hop counts known, and not the same?
+pub fn differ(one: Option<u8>, other: Option<u8>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
 /// Is it a SYN of the client's that is not the connection's own?

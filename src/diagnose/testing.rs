@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Facts, Finding, Hits};
 use crate::flow::{Conversation, Endpoint, Flow, Pair, RolesFrom};
 use crate::tcp::{Timeline, analyse};
-use crate::wire::{Flags, Method, Options, PayloadKind, Segment, Seq};
+use crate::wire::{Flags, Method, Options, PayloadKind, Segment, Seq, Unknown};
 
 const BASE: u32 = 1000;
 
@@ -42,7 +42,7 @@ pub fn timeline(text: &str) -> Timeline {
                     lines.insert(number, "GET /a HTTP/1.1".to_string());
                 }
                 "post" => payload = PayloadKind::HttpRequest(Method::Post),
-                "ok" => payload = PayloadKind::HttpResponse(200),
+                "ok" => payload = PayloadKind::HttpResponse(200.into()),
                 "alert" => payload = PayloadKind::TlsAlert,
                 "tls" => payload = PayloadKind::TlsData,
                 other => match other.strip_prefix("win=") {
@@ -67,6 +67,7 @@ pub fn timeline(text: &str) -> Timeline {
             ip_id: 0,
             ttl,
             options: Options::default(),
+            unknown: Unknown::default(),
         });
     }
     let end = |address: [u8; 4], port| Endpoint { address: std::net::IpAddr::from(address), port };

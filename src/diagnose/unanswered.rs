@@ -71,7 +71,7 @@ pub fn unanswered(facts: &Facts) -> Option<Unanswered> {
         // a connection whose opening is not in the capture was open; without a frame of the other end the timer must
         // speak for itself
         let took = took || facts.syns.is_empty() && (heard.is_some() || doubles(facts, &copies));
-        let closed = heard.is_some_and(|i| rows[i].segment.window == 0 || has(&rows[i], Mark::ZeroWindow));
+        let closed = heard.is_some_and(|i| rows[i].segment.closes_window() || has(&rows[i], Mark::ZeroWindow));
         if !took || closed || longest.as_ref().is_some_and(|l| l.stall >= stall) {
             continue;
         }

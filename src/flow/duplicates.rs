@@ -2,7 +2,7 @@
 
 use super::load::{Place, from_high};
 use crate::capture::Nanos;
-use crate::wire::{Flags, Options, Segment, Seq};
+use crate::wire::{Flags, Options, Segment, Seq, Unknown};
 
 /// How far apart copies with the same IP identification may lie.
 const SAME_ID: Nanos = 500_000;
@@ -48,7 +48,7 @@ pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
         let numbers = (segment.seq, segment.ack);
         let original = recent.iter_mut().flatten().filter(|o| o.numbers == numbers).find(|o| {
             let first = &segments[o.at as usize];
-            let new_way = !o.via[..o.ways].contains(&via) || segment.ttl < first.ttl;
+            let new_way = !o.via[..o.ways].contains(&via) || routed(first, &segment);
             is_copy(first, &segment, new_way)
         });
         if let Some(original) = original {
@@ -65,29 +65,43 @@ pub(super) fn mark(segments: &mut [Segment], places: &[Place], index: &[u32]) {
     }
 }
 
+/// Did a router lower the time to live of the second?
+fn routed(first: &Segment, second: &Segment) -> bool {
+    first.hops().zip(second.hops()).is_some_and(|(first, second)| second < first)
+}
+
 /// Are these, but for their options, equal SYNs, of which a box on the way took some away?
 pub(super) fn stripped(one: &Segment, other: &Segment) -> bool {
     let both = Options(one.options.0 & other.options.0);
     let known = !Options(one.options.0 | other.options.0).has(Options::UNKNOWN);
     let subset = both == one.options || both == other.options;
     let same_clock = !both.has(Options::TIMESTAMPS) || one.tsval == other.tsval;
-    one.flags.has(Flags::SYN) && one.ip_id != 0 && known && subset && one.options != other.options && same_clock
+    one.flags.has(Flags::SYN)
+        && (one.ip_id != 0 || one.hops().is_none())
+        && known
+        && subset
+        && one.options != other.options
+        && same_clock
 }
 
 /// Are these two, of equal numbers, the same packet?
 fn is_copy(first: &Segment, second: &Segment, new_way: bool) -> bool {
     let apart = second.time.saturating_sub(first.time);
-    let same = from_high(first) == from_high(second)
+    let timed = !Unknown(first.unknown.0 | second.unknown.0).has(Unknown::TIME);
+    let same = timed
+        && from_high(first) == from_high(second)
         && (first.flags.0 ^ second.flags.0) & !Flags::OF_THE_COPY.0 == 0
         && first.len == second.len
         && first.window == second.window
         && first.ip_id == second.ip_id
         && (first.options == second.options && first.tsval == second.tsval || stripped(first, second));
     let stamped = first.options.has(Options::TIMESTAMPS) && first.span() > 0;
-    let most = match (first.ip_id != 0, new_way) {
+    // no sender repeats bytes as soon as a copy follows; where the identification is not known, that must do
+    let numbered = first.ip_id != 0 || first.hops().is_none() && first.span() > 0;
+    let most = match (numbered, new_way) {
         _ if first.flags.has(Flags::SYN) => SAME_TIME,
         (true, _) if stamped => SAME_TIME,
-        (true, _) if second.ttl < first.ttl => ROUTED,
+        (true, _) if routed(first, second) => ROUTED,
         (true, _) => SAME_ID,
         (false, true) => NO_ID,
         (false, false) if second.span() > 0 => MIRRORED,

@@ -98,6 +98,12 @@ impl Reading<'_> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Nanos>, LoadError> {
         let mut reader = Reader::open(input, at + 1)?;
+        if several && reader.is_listing() {
+            return Err(LoadError {
+                file: input.name(),
+                says: "this is a listing, which lacks what tells the same frame in two captures; open it alone".into(),
+            });
+        }
         let mut times = Vec::new();
         let mut left_out = LeftOut::default();
         let before = self.trace.segments.len();

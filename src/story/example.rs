@@ -8,7 +8,7 @@ use crate::capture::{FrameNo, Nanos};
 use crate::diagnose::{Check, Figure, Finding, Line, Rule, Severity};
 use crate::flow::{Conversation, Endpoint, Flow, Pair, RolesFrom, Side};
 use crate::tcp::{Certainty, Vantage, analyse};
-use crate::wire::{Flags, Method, Options, PayloadKind, Segment, Seq};
+use crate::wire::{Flags, Method, Options, PayloadKind, Segment, Seq, Unknown};
 
 static RULE: Rule = Rule {
     id: "example-rule",
@@ -45,6 +45,7 @@ pub(crate) fn segment(number: FrameNo, ms: i64, from: Side, flags: Flags, (seq, 
         ip_id: 0,
         ttl: 64,
         options: Options::default(),
+        unknown: Unknown::default(),
     }
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn half_closed_reuse() -> Story {
         segment(11, 5421, Server, rst, (42, 0, 0)),
     ];
     segments[3].payload = PayloadKind::HttpRequest(Method::Get);
-    segments[5].payload = PayloadKind::HttpResponse(200);
+    segments[5].payload = PayloadKind::HttpResponse(200.into());
     segments[9].payload = PayloadKind::HttpRequest(Method::Get);
     let lines = [(4, "GET / HTTP/1.1"), (6, "HTTP/1.1 200 OK"), (10, "GET /\x1b[2Jorders HTTP/1.1")];
     let mut story = story(segments, &lines);

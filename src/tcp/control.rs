@@ -10,7 +10,7 @@ use super::reach::Reach;
 use super::{Fate, Mark, Row, State, Timeline, Vantage};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::Pair;
-use crate::wire::{Flags, Options};
+use crate::wire::{Flags, Options, Unknown};
 
 /// Acknowledgement numbers this far above everything that was sent belong to something else.
 const FAR: i64 = 1 << 30;
@@ -336,7 +336,9 @@ impl End {
     fn hears(&mut self, timeline: &Timeline, row: &Row) {
         let segment = &row.segment;
         let heard = timeline.time_at(row, row.from.other());
-        self.block.window = Some(SendWindow { bytes: row.window, raw: segment.window, frame: row.number() });
+        if !segment.unknown.has(Unknown::WINDOW) {
+            self.block.window = Some(SendWindow { bytes: row.window, raw: segment.window, frame: row.number() });
+        }
         let Some(ack) = row.ack.filter(|ack| self.block.snd_nxt.is_none_or(|next| *ack - next < FAR)) else { return };
         self.hears_sack(timeline, row, ack);
         // what it acknowledges was sent, captured or not
@@ -439,6 +441,7 @@ mod tests {
                 ip_id: 0,
                 ttl: 64,
                 options,
+                unknown: Unknown::default(),
             }
         };
         let segments: Vec<Segment> = frames.iter().zip(1..).map(segment).collect();

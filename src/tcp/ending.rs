@@ -115,7 +115,7 @@ pub(super) fn history(rows: &[Row]) -> String {
                 out.push(letter);
             }
         }
-        let repeated = [(data && r.marks.iter().any(again), 'T'), (r.segment.window == 0 && !rst && !syn, 'W')];
+        let repeated = [(data && r.marks.iter().any(again), 'T'), (r.segment.closes_window() && !rst && !syn, 'W')];
         for ((happened, letter), count) in repeated.into_iter().zip(&mut counts[r.from]) {
             *count += u32::from(happened);
             if happened && 10_u32.pow(count.ilog10()) == *count {

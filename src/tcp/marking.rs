@@ -7,7 +7,7 @@ use super::reading::Reading;
 use super::{Mark, Marked, Row};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Flow, Pair, Side};
-use crate::wire::{Flags, Segment};
+use crate::wire::{Flags, Segment, Unknown};
 
 /// A retransmission this soon after the duplicate acknowledgements that asked for it is a fast one.
 const FAST: Nanos = 20_000_000;
@@ -24,7 +24,7 @@ struct Sent {
     reach: Reach,
     /// Its last acknowledgement number and window (as in the header), and the window in bytes.
     ack: Option<i64>,
-    window: u16,
+    window: Option<u16>,
     room: Option<u32>,
     duplicate_acks: u32,
     last_duplicate: Nanos,
@@ -34,6 +34,15 @@ struct Sent {
     frames: HashMap<i64, FrameNo>,
     /// The frame of the other end's SYN or RST that this end has not answered yet, and the acknowledgement expected.
     challenged: Option<FrameNo>,
+}
+
+impl Sent {
+    /// Keeps the window of a segment of its, if it is known.
+    fn take_window(&mut self, r: &Row) {
+        if !r.segment.unknown.has(Unknown::WINDOW) {
+            (self.window, self.room) = (Some(r.segment.window), r.window);
+        }
+    }
 }
 
 /// Marks every row.
@@ -108,15 +117,15 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
         return;
     }
     // forward: what this segment carries
-    if s.len <= 1 && !closing && r.seq == next - 1 && own.next.is_some() {
-        let closed = peer.ack.is_some() && peer.window == 0;
+    if s.len <= 1 && !closing && s.knows_seq() && r.seq == next - 1 && own.next.is_some() {
+        let closed = peer.ack.is_some() && peer.window == Some(0);
         let mark = if closed { Mark::ZeroWindowProbe } else { Mark::KeepAlive };
         // what acknowledges something new is no probe
         if !closed || r.ack == own.ack {
             add(mark, None);
             probe = Some((mark, r.number()));
         }
-    } else if s.len == 1 && r.seq == next && peer.ack.is_some() && peer.window == 0 {
+    } else if s.len == 1 && r.seq == next && peer.ack.is_some() && peer.window == Some(0) {
         add(Mark::ZeroWindowProbe, None);
         probe = Some((Mark::ZeroWindowProbe, r.number()));
     } else if s.span() > 0 && (r.seq < next || syn_again) && !(flags.has(Flags::SYN | Flags::ACK) && own.ack.is_none())
@@ -130,15 +139,15 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
     if s.len > 0 && !closing && limit == Some(r.end()) && probe.is_none() {
         add(Mark::WindowFull, None);
     }
-    if s.window == 0 && !closing {
+    if s.closes_window() && !closing {
         add(Mark::ZeroWindow, None);
     }
 
     // backward: what it acknowledges
+    let same_window = s.unknown.has(Unknown::WINDOW) || own.window == Some(s.window);
     if let Some(ack) = r.ack.filter(|_| flags.has(Flags::SYN)) {
         own.ack = Some(ack);
-        own.window = s.window;
-        own.room = r.window;
+        own.take_window(r);
     } else if let Some(ack) = r.ack {
         if peer.reach.whole().is_some_and(|whole| ack > whole) {
             add(Mark::AckLostSegment, None);
@@ -146,18 +155,19 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
             peer.reach.skip_to(ack);
         }
         if s.len == 0 && !closing && probe.is_none() && own.ack == Some(ack) && r.seq == next {
-            let answered = peer.probe.filter(|_| s.window == own.window);
-            if let Some((Mark::ZeroWindowProbe, of)) = answered.filter(|_| s.window == 0) {
+            let answered = peer.probe.filter(|_| same_window);
+            if let Some((Mark::ZeroWindowProbe, of)) = answered.filter(|_| s.closes_window()) {
                 add(Mark::ZeroWindowProbeAck, Some(of));
             } else if let Some((Mark::KeepAlive, of)) = answered {
                 add(Mark::KeepAliveAck, Some(of));
             } else if let Some(of) = own.challenged {
                 add(Mark::ChallengeAck, Some(of));
-            } else if s.window != own.window {
+            } else if !same_window {
                 if s.window != 0 {
                     add(Mark::WindowUpdate, None);
                 }
-            } else {
+            } else if s.knows_seq() || peer.next > Some(ack) {
+                // without its number, it may be a keep-alive where nothing is left to acknowledge
                 add(Mark::DuplicateAck, None);
                 own.duplicate_acks += 1;
                 own.last_duplicate = s.time;
@@ -166,8 +176,7 @@ fn segment(r: &Row, own: &mut Sent, peer: &mut Sent, rtt: Option<Nanos>, marks: 
             own.duplicate_acks = 0;
         }
         own.ack = own.ack.max(Some(ack));
-        own.window = s.window;
-        own.room = r.window;
+        own.take_window(r);
     }
     own.challenged = None;
     if flags.has(Flags::SYN) && !flags.has(Flags::ACK) && peer.ack.is_some() {

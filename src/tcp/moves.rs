@@ -5,7 +5,7 @@ use super::receipts::{Happening, LEAST_RTO};
 use super::timeline::place;
 use super::{Certainty, Event, Fate, ResetForm, Row, State, StateChange};
 use crate::flow::Side;
-use crate::wire::Flags;
+use crate::wire::{Flags, Unknown};
 
 /// One end's state machine while it is fed.
 struct Machine {
@@ -88,7 +88,19 @@ pub(super) fn run(rows: &mut [Row], reading: &Reading, happenings: &[Happening])
         one_end(rows, reading, side, &mine, &mut changes);
     }
     changes.sort_by_key(|c| c.row);
+    without_times(rows, &mut changes);
     changes
+}
+
+/// Where lines of a listing have no times, it is not known what crossed and what came late: nothing is proven.
+fn without_times(rows: &mut [Row], changes: &mut [StateChange]) {
+    if !rows.iter().any(|r| r.segment.unknown.has(Unknown::TIME)) {
+        return;
+    }
+    let cells = rows.iter_mut().flat_map(|r| [&mut r.cells.client.certainty, &mut r.cells.server.certainty]);
+    for certainty in cells.chain(changes.iter_mut().map(|c| &mut c.certainty)) {
+        *certainty = (*certainty).min(Certainty::Inferred);
+    }
 }
 
 /// The state in which an end begins, and whether that is an assumption.
@@ -186,7 +198,7 @@ fn clear(rows: &[Row], reading: &Reading, side: Side) -> Vec<bool> {
         let newest = seen <= Some(rows[row].seq) && highest == Some(rows[row].seq);
         // a probe repeats a number that is acknowledged, perhaps the FIN's
         let probes = reading.known[row][side.other()].acked > Some(rows[row].seq);
-        out[row] = !spans && rows[row].ack.is_some() && newest && !probes;
+        out[row] = !spans && rows[row].ack.is_some() && rows[row].segment.knows_seq() && newest && !probes;
         if spans {
             highest = highest.max(Some(rows[row].end()));
         }
@@ -346,6 +358,9 @@ fn accepts_reset(rows: &[Row], reading: &Reading, machine: &Machine, h: &Happeni
     }
     // what its sender had sent before it (an RST itself counts for no bytes), or less, if some of that was lost
     let sent = reading.known[h.cause][rst.from];
+    if !rst.segment.knows_seq() {
+        return true;
+    }
     // beyond a hole the receiver answers by a challenge ACK for what it lacks, unless it told of the rest by SACK
     let next = reading.later(h.side, h.cause).next();
     let challenged = sent.reach < sent.highest && next.is_some_and(|r| rows[r].ack < sent.highest);

@@ -2,7 +2,7 @@
 
 use super::{Cell, Receipt, Row};
 use crate::flow::{Conversation, Pair, Side};
-use crate::wire::{Flags, Options, Segment};
+use crate::wire::{Flags, Options, Segment, Unknown};
 
 /// Numbers further than this from what is expected belong to something else: an old incarnation, a forged segment.
 const FAR: i64 = 1 << 30;
@@ -29,13 +29,17 @@ pub(super) fn number(conversation: &Conversation) -> Numbered {
     let scale = scale(conversation);
     // how far each end's numbers have come
     let mut reached: Pair<i64> = Pair::default();
-    let rows = segments
+    let mut rows: Vec<Row> = segments
         .iter()
         .map(|segment| {
             let from = sender(segment);
             // an ICMP error quotes a segment of the other end
             let owner = if segment.is_icmp() { from.other() } else { from };
-            let seq = relative(segment.seq.0, base[owner], &mut reached[owner], i64::from(segment.span()));
+            let seq = if segment.knows_seq() {
+                relative(segment.seq.0, base[owner], &mut reached[owner], i64::from(segment.span()))
+            } else {
+                reached[owner].max(1)
+            };
             let ack = segment
                 .flags
                 .has(Flags::ACK)
@@ -53,7 +57,19 @@ pub(super) fn number(conversation: &Conversation) -> Numbered {
             }
         })
         .collect();
+    begin_unknown(&mut rows);
     Numbered { rows, base, scale }
+}
+
+/// Frames without a sequence number before their sender's first that has one stand where that one does.
+fn begin_unknown(rows: &mut [Row]) {
+    for side in Side::BOTH {
+        let first = rows.iter().position(|r| r.from == side && r.segment.knows_seq() && !r.segment.is_icmp());
+        let Some((first, seq)) = first.map(|first| (first, rows[first].seq)) else { continue };
+        for row in rows[..first].iter_mut().filter(|r| r.from == side && !r.segment.knows_seq()) {
+            row.seq = seq;
+        }
+    }
 }
 
 /// The number of an end that counts as 0: that of its SYN; if its SYN was not seen, one below its first known byte.
@@ -68,6 +84,9 @@ fn base(segments: &[Segment], side: Side) -> Option<u32> {
     let mut peer_ack = None;
     let mut opened = false;
     for s in segments {
+        if sender(s) == side && !s.knows_seq() {
+            continue;
+        }
         if sender(s) == side {
             let syn = s.flags.has(Flags::SYN);
             // a SYN-ACK of the peer knows the initial number better than a later segment
@@ -150,6 +169,9 @@ pub(super) fn mss(conversation: &Conversation) -> Pair<Option<u16>> {
 
 /// Window in bytes. A SYN's is never scaled, and 0 is 0 on any scale.
 fn window(segment: &Segment, scale: Option<u8>) -> Option<u32> {
+    if segment.unknown.has(Unknown::WINDOW) {
+        return None;
+    }
     let raw = u32::from(segment.window);
     if raw == 0 || segment.flags.has(Flags::SYN) {
         return Some(raw);

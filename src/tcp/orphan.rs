@@ -104,5 +104,6 @@ fn full_socket(rows: &[Row], reading: &Reading, side: Side, fin: usize, orphan: 
     }
     let end = rows[peer_fin].end();
     let ack = reading.later(side, peer_fin).find(|r| rows[*r].ack.is_some_and(|ack| ack >= end))?;
-    (!rows[ack].segment.flags.has(Flags::RST) && (rows[ack].segment.ip_id == 0) == orphan).then_some(ack)
+    let told = !rows[ack].segment.flags.has(Flags::RST) && rows[ack].segment.hops().is_some();
+    (told && (rows[ack].segment.ip_id == 0) == orphan).then_some(ack)
 }

@@ -169,8 +169,8 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
         let closing = |r: &Row| r.segment.flags.any(Flags::FIN | Flags::RST);
         let speaks = |r: &&Row| r.from == side && !r.segment.is_icmp();
         let mut ttls = [0_u32; 256];
-        for r in rows.iter().filter(speaks).filter(|r| !closing(r)) {
-            ttls[usize::from(r.segment.ttl)] += 1;
+        for ttl in rows.iter().filter(speaks).filter(|r| !closing(r)).filter_map(|r| r.segment.hops()) {
+            ttls[usize::from(ttl)] += 1;
         }
         let heard: u32 = ttls.iter().sum();
         let first = rows.iter().find(speaks).map(|r| r.segment.seq);
@@ -180,7 +180,8 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
         let contradicted = |i: usize| asked.is_some_and(|asked| asked < i) && accepts.is_some_and(|at| i < at);
         for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r)) {
             let flags = r.segment.flags;
-            let alien = closing(r) && heard >= 1 && ttls[usize::from(r.segment.ttl)] == 0 && !without_socket(r, &ttls);
+            let strange = r.segment.hops().is_some_and(|ttl| ttls[usize::from(ttl)] == 0);
+            let alien = closing(r) && heard >= 1 && strange && !without_socket(r, &ttls);
             let new_syn = flags.has(Flags::SYN) && !flags.has(Flags::ACK) && first != Some(r.segment.seq);
             out[i] = alien
                 || closing(r) && contradicted(i)
@@ -266,10 +267,11 @@ fn unseen(rows: &[Row], counts: &[bool], steps: &[Step]) -> Vec<bool> {
     let mut next: Pair<Option<i64>> = Pair::default();
     // the other end sent bytes again: it may have missed what this one sent
     let mut missed: Pair<bool> = Pair::default();
+    let unconfirmed = unconfirmed(rows, counts);
     rows.iter()
         .zip(counts)
-        .zip(steps)
-        .map(|((r, counts), step)| {
+        .zip(steps.iter().zip(unconfirmed))
+        .map(|((r, counts), (step, unconfirmed))| {
             if !counts || r.segment.flags.any(Flags::RST | Flags::SYN) {
                 next[r.from] = next[r.from].max(Some(r.end()).filter(|_| *counts && !r.segment.flags.has(Flags::RST)));
                 return false;
@@ -281,6 +283,7 @@ fn unseen(rows: &[Row], counts: &[bool], steps: &[Step]) -> Vec<bool> {
             let missed = std::mem::take(&mut missed[from]);
             next[from] = next[from].max(Some(r.end()));
             beyond
+                || unconfirmed
                 || match step {
                     Step::Next => false,
                     Step::Jump | Step::Back => true,
@@ -288,6 +291,22 @@ fn unseen(rows: &[Row], counts: &[bool], steps: &[Step]) -> Vec<bool> {
                 }
         })
         .collect()
+}
+
+/// Frames without a sequence number (a listing leaves it out of bare acknowledgements) that no later frame of their sender
+/// shows to have had the number which is assumed: something may have been sent before them.
+fn unconfirmed(rows: &[Row], counts: &[bool]) -> Vec<bool> {
+    let mut out = vec![false; rows.len()];
+    // the number of each end's next frame that has one
+    let mut next: Pair<Option<i64>> = Pair::default();
+    for (i, r) in rows.iter().enumerate().rev().filter(|(i, _)| counts[*i]) {
+        if r.segment.knows_seq() {
+            next[r.from] = Some(r.seq);
+        } else {
+            out[i] = next[r.from] != Some(r.seq);
+        }
+    }
+    out
 }
 
 /// What both ends have said up to each row. A frame that somebody else sent in an end's name counts for its bytes, since

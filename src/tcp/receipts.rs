@@ -11,7 +11,7 @@ use super::timeline::place;
 use super::{Event, ResetForm, Row};
 use crate::capture::{FrameNo, Nanos};
 use crate::flow::{Conversation, Side};
-use crate::wire::{Flags, Options, Rare};
+use crate::wire::{Flags, Options, Rare, Unknown};
 
 /// Linux sends nothing again sooner than this (`TCP_RTO_MIN`).
 pub(super) const LEAST_RTO: Nanos = 200_000_000;
@@ -147,7 +147,9 @@ impl End<'_> {
 
     /// Was that row sent again by the sender's timer, and not repeated on the way or by the capture?
     fn sent_again(&self, row: usize, first: usize) -> bool {
-        self.rows[row].segment.time - self.rows[first].segment.time >= LEAST_RTO
+        // of lines without times, what stands twice was sent twice
+        let untimed = self.rows[row].segment.unknown.has(Unknown::TIME);
+        untimed || self.rows[row].segment.time - self.rows[first].segment.time >= LEAST_RTO
     }
 
     fn sent(&self, on: Event, row: usize) -> Happening {
@@ -286,7 +288,7 @@ impl End<'_> {
             .take_while(|r| *r < self.gone)
             .filter(|r| (self.is_live(*r) || self.is_synack(*r)) && self.ack_covers(*r, 1) && !self.refused(*r))
             // what lies beyond the window of the SYN-ACK is not taken
-            .filter(|r| self.rows[*r].seq <= covered + i64::from(self.rows[synack].segment.window))
+            .filter(|r| self.rows[synack].window.is_none_or(|window| self.rows[*r].seq <= covered + i64::from(window)))
             .collect();
         let at = self.arrival(&acks, proves, |r| self.is_synack(r) && self.sent_again(r, synack));
         // who repeats its SYN-ACK again and again does not take the ACKs (a full accept queue, a filter on the way)

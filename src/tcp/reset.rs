@@ -144,11 +144,12 @@ pub(super) fn classify(rows: &mut [Row]) {
             let answers = refuses(rows, i, sent_synack[from]);
             match answers {
                 Some(_) => (ResetForm::Refused, answers),
-                None if next[from] == Some(rows[i].seq) => (ResetForm::Abort, None),
+                None if rows[i].segment.knows_seq() && next[from] == Some(rows[i].seq) => (ResetForm::Abort, None),
                 None => (ResetForm::Unclear, None),
             }
         } else {
-            match provoker(rows, &answered, i, acked[from], delays[from]) {
+            let known = rows[i].segment.knows_seq();
+            match known.then(|| provoker(rows, &answered, i, acked[from], delays[from])).flatten() {
                 Some(row) => (ResetForm::Reply, Some(row)),
                 None => (ResetForm::Unclear, None),
             }
@@ -179,7 +180,7 @@ fn refuses(rows: &[Row], rst: usize, sent_synack: bool) -> Option<usize> {
             && !s.segment.flags.has(Flags::ACK)
             && (s.segment.end() == r.segment.ack || s.segment.seq + 1 == r.segment.ack)
     })?;
-    (r.segment.seq.0 == 0 || !sent_synack).then_some(syn + rst.saturating_sub(LOOK_BACK))
+    (r.segment.seq.0 == 0 && r.segment.knows_seq() || !sent_synack).then_some(syn + rst.saturating_sub(LOOK_BACK))
 }
 
 /// The segment that an RST without ACK answers: one of the other end that carries the RST's number as its

@@ -35,10 +35,10 @@ fn by_hops(rows: &[Row], own: &Pair<Vec<usize>>) -> Vantage {
     let ttls = |side: Side| {
         let own = own[side].iter().map(|r| rows[*r].segment);
         // an RST may be a box's on the path
-        own.filter(|s| !s.flags.has(Flags::RST)).map(|s| FIRST_HOPS.contains(&s.ttl))
+        own.filter(|s| !s.flags.has(Flags::RST)).map(|s| s.hops().map(|ttl| FIRST_HOPS.contains(&ttl)))
     };
-    let fresh = |side| ttls(side).next().is_some() && ttls(side).all(|fresh| fresh);
-    let stale = |side| ttls(side).next().is_some() && ttls(side).all(|fresh| !fresh);
+    let fresh = |side| ttls(side).next().is_some() && ttls(side).all(|fresh| fresh == Some(true));
+    let stale = |side| ttls(side).next().is_some() && ttls(side).all(|fresh| fresh == Some(false));
     let at = |side: Side| fresh(side) && stale(side.other());
     one_of(at(Side::Client), at(Side::Server))
 }

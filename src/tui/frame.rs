@@ -11,7 +11,7 @@ use crate::capture::FrameNo;
 use crate::flow::{Side, Trace};
 use crate::story::{escape, units};
 use crate::tcp::{Fate, Row, StateChange, Timeline};
-use crate::wire::{Field, Flags, dissect};
+use crate::wire::{Field, Flags, Seq, Unknown, dissect};
 
 /// What a frame holds, read again from its file, or why it cannot be read.
 #[derive(Debug)]
@@ -33,7 +33,9 @@ impl Bytes {
         match trace.frame(number) {
             Ok(record) => {
                 let headers = record.link.map(|link| dissect(link, record.wire, &record.data));
-                Bytes { number, headers: headers.unwrap_or_default(), all: Ok(record.data), payload }
+                // of a line, only what was captured
+                let all = record.captured().to_vec();
+                Bytes { number, headers: headers.unwrap_or_default(), all: Ok(all), payload }
             }
             Err(error) => Bytes { number, headers: Vec::new(), all: Err(error.to_string()), payload },
         }
@@ -81,17 +83,25 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     out.push(Line::default());
     let (capture, number) = app.data.trace.origin(at.number());
     let name = app.data.trace.captures.get(capture).map_or("", |c| c.name.as_str());
-    let place = format!("frame {number} of {name}, its record at byte {}", at.segment.offset);
+    let listed = at.segment.unknown.has(Unknown::HEADER);
+    let record = if listed { "line" } else { "record" };
+    let place = format!("frame {number} of {name}, its {record} at byte {}", at.segment.offset);
     out.extend(named(theme, Role::Text, "in the file", &place, width, NAME));
+    let bytes = app.bytes.as_ref().filter(|b| b.number == at.number());
+    let (line, of_headers): (Vec<&Field>, Vec<&Field>) =
+        bytes.map(|b| b.headers.iter().partition(|f| f.layer == "Listing")).unwrap_or_default();
+    for field in line {
+        out.extend(named(theme, Role::Text, "its line", &field.value, width, NAME));
+    }
     for (name, words) in fields(timeline, row, at) {
         out.extend(named(theme, Role::Text, name, &words, width, NAME));
     }
     out.push(Line::default());
-    if let Some(bytes) = app.bytes.as_ref().filter(|b| b.number == at.number()) {
+    if let Some(bytes) = bytes {
         out.extend(shown_bytes(app, bytes, width));
         out.push(Line::default());
         out.extend(control::lines(theme, open, width));
-        out.extend(headers(theme, &bytes.headers, width));
+        out.extend(headers(theme, &of_headers, width));
     }
     out
 }
@@ -110,12 +120,31 @@ fn fields(timeline: &Timeline, row: usize, at: &Row) -> Vec<(&'static str, Strin
     }
     let names = segment.flags.names();
     out.push(("flags", if names.is_empty() { "none".to_owned() } else { names.join(" ") }));
-    out.push(("sequence", format!("{} ({} in the header), next {}", at.seq, segment.seq.0, at.end())));
+    // a line may tell a number relative to what is not known
+    let in_header = |number: Seq| {
+        let listed = segment.unknown.has(Unknown::HEADER);
+        if listed { String::new() } else { format!(" ({} in the header)", number.0) }
+    };
+    let next = at.end();
+    out.push((
+        "sequence",
+        if segment.knows_seq() {
+            format!("{}{}, next {next}", at.seq, in_header(segment.seq))
+        } else {
+            format!("the line does not tell; the next expected is {next}")
+        },
+    ));
     if let Some(ack) = at.ack {
-        out.push(("acknowledges", format!("{ack} ({} in the header)", segment.ack.0)));
+        out.push(("acknowledges", format!("{ack}{}", in_header(segment.ack))));
     }
     let window = at.window.map_or_else(
-        || format!("{} in the header; the scale is not known", segment.window),
+        || {
+            if segment.unknown.has(Unknown::WINDOW) {
+                "not known".to_owned()
+            } else {
+                format!("{} in the header; the scale is not known", segment.window)
+            }
+        },
         |w| format!("{} bytes ({} in the header)", w, segment.window),
     );
     out.push(("window", window));
@@ -174,7 +203,7 @@ fn moves(theme: Theme, timeline: &Timeline, row: usize, number: FrameNo, width: 
 }
 
 /// The headers, field by field.
-fn headers(theme: Theme, fields: &[Field], width: usize) -> Vec<Line<'static>> {
+fn headers(theme: Theme, fields: &[&Field], width: usize) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     let mut layer = "";
     for field in fields {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::link::{self, peel};
 use super::{Flags, PayloadKind, Rare, Segment, Station, icmp, ip, payload, tcp};
-use crate::capture::Packet;
+use crate::capture::{LISTED, Listed, Packet};
 
 /// An address and a port.
 pub type Address = (IpAddr, u16);
@@ -71,6 +71,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
         flags: Flags::default(),
         ip_id: found.id,
         ttl: found.ttl,
+        unknown: peeled.unknown,
         options: super::Options::default(),
     };
     if found.protocol != ip::TCP {
@@ -105,7 +106,8 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
     segment.window = header.window;
     segment.flags = header.flags | peeled.way;
     segment.options = header.options;
-    if (found.payload.len() as u64) < u64::from(found.length) {
+    let told = Listed::read(packet.data).filter(|_| link == LISTED).is_some_and(|listed| !listed.captured);
+    if (found.payload.len() as u64) < u64::from(found.length) && !told {
         segment.flags = segment.flags | Flags::CUT;
     }
     if tcp::checksum_is_partial(&found) {

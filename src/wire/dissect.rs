@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use etherparse::TcpSlice;
 
 use super::link::{self, Next, peel};
+use crate::capture::{LISTED, Listed};
+
 use super::{Flags, PayloadKind, Seq, icmp, ip, payload, tcp};
 
 /// One field of a packet.
@@ -18,9 +20,22 @@ pub struct Field {
     pub value: String,
 }
 
+/// The link type of packets without a link's header.
+const RAW: u16 = 101;
+
 /// Reads a packet's headers as far as they go. `wire` is the packet's length on the wire.
 pub fn dissect(link: u16, wire: u32, packet: &[u8]) -> Vec<Field> {
     let mut fields = Fields { fields: Vec::new(), layer: "Frame" };
+    if let Some(listed) = Listed::read(packet).filter(|_| link == LISTED) {
+        fields.layer = "Listing";
+        fields.add("line", String::from_utf8_lossy(listed.line).escape_default().to_string());
+        if !listed.captured {
+            return fields.fields;
+        }
+        let packet = packet.get(listed.size..).unwrap_or_default();
+        fields.fields.extend(dissect(RAW, wire.saturating_sub(listed.size as u32), packet));
+        return fields.fields;
+    }
     let captured = packet.len();
     fields.add("length", format!("{wire} bytes on the wire, {captured} captured"));
     fields.link(link, packet);

@@ -1,6 +1,7 @@
 //! The link types, and what lies between a link's header and IP.
 
-use super::{Flags, Station};
+use super::{Flags, Station, Unknown};
+use crate::capture::{LISTED, Listed, Way};
 
 /// A link type that can be read.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ pub(super) struct Peeled {
     pub(super) vlan: u16,
     /// Who sent it on this link.
     pub(super) station: Option<Station>,
+    /// What is not known of the packet, since no capture holds it.
+    pub(super) unknown: Unknown,
 }
 
 const IPV4: u16 = 0x0800;
@@ -70,6 +73,9 @@ pub(super) enum NoIp {
 
 /// Takes off all that lies before IP.
 pub(super) fn peel(link: u16, packet: &[u8]) -> Result<Peeled, NoIp> {
+    if link == LISTED {
+        return listed(packet).ok_or(NoIp::Cut);
+    }
     let row = LINKS.iter().find(|row| row.number == link).ok_or(NoIp::UnknownLink)?;
     let mut peeled = (row.strip)(packet).ok_or(NoIp::Cut)?;
     for _ in 0..MAX_TAGS {
@@ -98,6 +104,19 @@ pub(super) fn peel(link: u16, packet: &[u8]) -> Result<Peeled, NoIp> {
     Err(NoIp::Other("other protocols"))
 }
 
+/// A line of a listing.
+fn listed(packet: &[u8]) -> Option<Peeled> {
+    let listed = Listed::read(packet)?;
+    let (bits, way) = match listed.way {
+        Way::Unknown => (0, Flags::default()),
+        Way::In => (1, Flags::INCOMING),
+        Way::Out => (2, Flags::OUTGOING),
+    };
+    let via = u32::from(listed.interface) << 2 | bits;
+    let station = listed.station.map(Station);
+    Some(Peeled { via, way, station, unknown: listed.unknown, ..without_station(Next::Ip, listed.size) })
+}
+
 /// No header at all.
 fn raw(packet: &[u8]) -> Option<Peeled> {
     packet.first().map(|_| without_station(Next::Ip, 0))
@@ -109,7 +128,7 @@ fn ethernet(packet: &[u8]) -> Option<Peeled> {
 }
 
 fn without_station(next: Next, size: usize) -> Peeled {
-    Peeled { next, size, via: 0, way: Flags::default(), vlan: 0, station: None }
+    Peeled { next, size, via: 0, way: Flags::default(), vlan: 0, station: None, unknown: Unknown::default() }
 }
 
 /// NULL has the address family in the byte order of the machine that captured, LOOP in network order.

@@ -19,9 +19,10 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use crate::capture::Unknown;
 pub use decode::{Address, Decoded, Missing, decode};
 pub use dissect::{Field, dissect};
 pub use http2::{Http2, frames as http2_frames};
 pub use link::{LINKS, Link};
-pub use segment::{FIRST_HOPS, Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment, Station};
+pub use segment::{FIRST_HOPS, Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment, Station, Status};
 pub use seq::Seq;

@@ -42,7 +42,7 @@ fn response(payload: &[u8]) -> Option<PayloadKind> {
     let rest = payload.strip_prefix(b"HTTP/1.")?;
     let [b'0'..=b'9', b' ', a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', ..] = rest else { return None };
     let digit = |d: &u8| u16::from(d - b'0');
-    Some(PayloadKind::HttpResponse(digit(a) * 100 + digit(b) * 10 + digit(c)))
+    Some(PayloadKind::HttpResponse((digit(a) * 100 + digit(b) * 10 + digit(c)).into()))
 }
 
 fn text(payload: &[u8]) -> PayloadKind {

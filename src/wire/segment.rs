@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::Seq;
-use crate::capture::{FrameNo, Nanos};
+use crate::capture::{FrameNo, Nanos, Unknown};
 
 /// A TCP segment, or an ICMP error that quotes one. At most 48 bytes, since one is kept for every frame;
 /// its payload is read again by `offset` when someone looks at it.
@@ -29,12 +29,14 @@ pub struct Segment {
     pub window: u16,
     /// TCP flags, and bits of our own.
     pub flags: Flags,
-    /// IPv4 identification; 0 for IPv6.
+    /// IPv4 identification; 0 for IPv6, and with [`Unknown::HOPS`].
     pub ip_id: u16,
-    /// Time to live, or hop limit.
+    /// Time to live, or hop limit; see [`Segment::hops`].
     pub ttl: u8,
     /// Which options the header has.
     pub options: Options,
+    /// What a listing, or a frame that was cut inside the header, does not tell.
+    pub unknown: Unknown,
 }
 
 impl Segment {
@@ -46,6 +48,21 @@ impl Segment {
     /// The sequence number after the segment.
     pub fn end(&self) -> Seq {
         self.seq + self.span()
+    }
+
+    /// Time to live, or hop limit, if it is known.
+    pub fn hops(&self) -> Option<u8> {
+        (!self.unknown.has(Unknown::HOPS)).then_some(self.ttl)
+    }
+
+    /// Does it say that its sender takes no more bytes? Not if its window is unknown.
+    pub fn closes_window(&self) -> bool {
+        self.window == 0 && !self.unknown.has(Unknown::WINDOW)
+    }
+
+    /// Is its sequence number known? If not, it stands as the one after its sender's highest byte.
+    pub fn knows_seq(&self) -> bool {
+        !self.unknown.has(Unknown::SEQ)
     }
 
     /// Is it an ICMP error that quotes a segment of the connection, and no segment itself?
@@ -175,7 +192,7 @@ pub enum PayloadKind {
     /// An HTTP/1 request line.
     HttpRequest(Method),
     /// An HTTP/1 status line, with its code.
-    HttpResponse(u16),
+    HttpResponse(Status),
     /// A TLS record of type alert.
     TlsAlert,
     /// A TLS record of type handshake or change cipher spec.
@@ -188,6 +205,29 @@ pub enum PayloadKind {
     Http2Preface,
     /// Anything else, or not captured.
     Other,
+}
+
+/// An HTTP status code; as two bytes, which keeps a [`PayloadKind`] at three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status([u8; 2]);
+
+impl Status {
+    /// The number.
+    pub fn code(self) -> u16 {
+        u16::from_be_bytes(self.0)
+    }
+}
+
+impl From<u16> for Status {
+    fn from(code: u16) -> Status {
+        Status(code.to_be_bytes())
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.code().fmt(f)
+    }
 }
 
 /// HTTP request methods (RFC 9110 §9, RFC 5789).

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use finwait::flow::{Conversation, Endpoint, Flow, Pair, RolesFrom, Side};
 use finwait::tcp::State;
-use finwait::wire::{Flags, Options, PayloadKind, Segment, Seq};
+use finwait::wire::{Flags, Options, PayloadKind, Segment, Seq, Unknown};
 
 /// Microseconds.
 pub type Time = i64;
@@ -439,6 +439,7 @@ impl Sim {
                     ip_id: wire.id,
                     ttl: 64,
                     options: Options::default(),
+                    unknown: Unknown::default(),
                 }
             })
             .collect();

@@ -121,7 +121,7 @@ fn silent(facts: &Facts, h: &Handshake) -> Option<Finding> {
     if h.data.len() < COPIES || h.synacks.len() > 1 || h.was_reset(facts) {
         return None;
     }
-    if facts.row(h.synacks[0]).segment.window == 0 {
+    if facts.row(h.synacks[0]).segment.closes_window() {
         return None; // a proxy's
     }
     let stall = facts.between(first, *h.data.last()?);

@@ -64,7 +64,7 @@ fn two_hosts(facts: &Facts, side: Side) -> Option<Finding> {
     // of many frames of the second card only the first are known as its
     own.truncate(own.partition_point(|&i| i <= end.max(last)));
     // and both are on this network
-    if !own.iter().chain(&theirs).all(|&i| FIRST_HOPS.contains(&rows[i].segment.ttl)) {
+    if !own.iter().chain(&theirs).all(|&i| rows[i].segment.hops().is_some_and(|ttl| FIRST_HOPS.contains(&ttl))) {
         return None;
     }
     let other_hops = own.iter().all(|&i| theirs.iter().all(|&j| rows[i].segment.ttl != rows[j].segment.ttl));

@@ -69,7 +69,7 @@ fn stripped(facts: &Facts, side: Side) -> Option<(Vec<usize>, Options)> {
         let copy = row.marks.iter().find(|m| m.mark == crate::tcp::Mark::DuplicateFrame)?;
         let original = facts.timeline.row_of(copy.of?)?;
         let lost = Options(rows[original].segment.options.0 ^ row.segment.options.0);
-        (lost.0 != 0).then(|| (vec![original, i], lost))
+        (lost.0 != 0 && !lost.has(Options::UNKNOWN)).then(|| (vec![original, i], lost))
     })
 }
 

@@ -64,11 +64,13 @@ fn proxied(facts: &Facts, far: Side) -> Option<Finding> {
         let speaks = r.segment.len > 0 || r.segment.flags.has(Flags::SYN);
         r.from == far && speaks && counts(r) && !is_reset(r)
     };
-    let hops = |i: usize| rows[i].segment.ttl;
-    let first = soon.first().map(|a| hops(a.row))?;
-    let others: Vec<u8> = rows.iter().filter(own).map(|r| r.segment.ttl).collect();
-    let theirs = *others.first()?;
-    let apart = soon.iter().all(|a| hops(a.row) == first) && others.iter().all(|ttl| *ttl == theirs) && first != theirs;
+    let hops = |i: usize| rows[i].segment.hops();
+    let first = soon.first().and_then(|a| hops(a.row))?;
+    let others: Vec<Option<u8>> = rows.iter().filter(own).map(|r| r.segment.hops()).collect();
+    let theirs = (*others.first()?)?;
+    let apart = soon.iter().all(|a| hops(a.row) == Some(first))
+        && others.iter().all(|ttl| *ttl == Some(theirs))
+        && first != theirs;
     if soon.len() < ENOUGH || others.len() < 2 || !apart {
         return None;
     }

@@ -33,11 +33,12 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
     // the hop count of each server's address, if all its connections agree
     let mut known: HashMap<IpAddr, Option<u8>> = HashMap::new();
     for s in summaries.iter().filter(|s| s.small.synack.is_some() && s.small.acknowledged) {
-        let ttl = s.small.ttl.server;
+        let Some(ttl) = s.small.ttl.server else { continue };
         known.entry(s.ends.server.address).and_modify(|k| *k = k.filter(|k| *k == ttl)).or_insert(Some(ttl));
     }
     for s in summaries {
-        let (Some((frame, ttl)), Some(&Some(usual))) = (s.small.refused, known.get(&s.ends.server.address)) else {
+        let (Some((frame, Some(ttl))), Some(&Some(usual))) = (s.small.refused, known.get(&s.ends.server.address))
+        else {
             continue;
         };
         // a host may begin its resets with another hop count than the rest, but they come from as far away

@@ -33,7 +33,7 @@ pub static RULE: Rule = Rule {
 
 fn check(facts: &Facts, hits: &mut Hits) {
     let Some(h) = handshake(facts) else { return };
-    let Some(&synack) = h.synacks.first().filter(|&&i| facts.row(i).segment.window == 0) else { return };
+    let Some(&synack) = h.synacks.first().filter(|&&i| facts.row(i).segment.closes_window()) else { return };
     let rows = &facts.timeline.rows;
     let data: Vec<usize> = (synack + 1..rows.len())
         .filter(|&i| rows[i].from == Side::Client && rows[i].segment.len > 0 && rows[i].seq == 1)

@@ -50,7 +50,7 @@ struct Closed {
 }
 
 fn check(facts: &Facts, hits: &mut Hits) {
-    if facts.timeline.rows.iter().all(|r| r.segment.window > 0 || r.segment.flags.any(Flags::SYN | Flags::RST)) {
+    if facts.timeline.rows.iter().all(|r| !r.segment.closes_window() || r.segment.flags.any(Flags::SYN | Flags::RST)) {
         return;
     }
     for reader in Side::BOTH {
@@ -70,7 +70,7 @@ fn stalls(facts: &Facts, reader: Side) -> Vec<Closed> {
         let bare = row.segment.len == 0 && !row.segment.flags.any(Flags::SYN | Flags::FIN | Flags::RST);
         let in_vain = |c: &Closed| c.probes.len() >= ENOUGH;
         if row.from == reader {
-            let opens = row.segment.window > 0 || !bare;
+            let opens = !row.segment.closes_window() || !bare;
             match &mut closed {
                 None if bare && !opens => closed = Some(Closed { zero: i, update: None, probes: Vec::new() }),
                 // heard of again: if that answers the probes, they are as they should be
@@ -79,7 +79,7 @@ fn stalls(facts: &Facts, reader: Side) -> Vec<Closed> {
                 _ => {}
             }
         } else {
-            if let Some(c) = closed.as_mut().filter(|_| bare && row.seq == next) {
+            if let Some(c) = closed.as_mut().filter(|_| bare && row.segment.knows_seq() && row.seq == next) {
                 let since = c.probes.last().copied().or(c.update).unwrap_or(c.zero);
                 let first = c.probes.is_empty() && facts.between(since, i) > FIRST;
                 if facts.between(before, i) >= TIMER && !first {

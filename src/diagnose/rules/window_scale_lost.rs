@@ -6,7 +6,7 @@ use super::super::facts::{Facts, bytes, count, counts, has, is_reset};
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
 use crate::tcp::{Certainty, Mark};
-use crate::wire::{Flags, Options};
+use crate::wire::{Flags, Options, Unknown};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -60,9 +60,10 @@ fn stripped(facts: &Facts, side: Side) -> Option<Finding> {
         return None;
     }
     let other = rows.iter().filter(|r| r.from == side.other() && counts(r) && !is_reset(r));
-    let later = other.filter(|r| !r.segment.flags.has(Flags::SYN)).map(|r| u32::from(r.segment.window));
+    let told = |r: &&crate::tcp::Row| !r.segment.unknown.has(Unknown::WINDOW);
+    let later = other.filter(|r| !r.segment.flags.has(Flags::SYN)).filter(told).map(|r| u32::from(r.segment.window));
     let largest = later.max().filter(|window| *window > 0)?;
-    let offered = u32::from(rows[if side == Side::Client { synack } else { syn }].segment.window);
+    let offered = rows[if side == Side::Client { synack } else { syn }].window?;
     let full: Vec<usize> =
         facts.data.iter().copied().filter(|&i| rows[i].from == side && has(&rows[i], Mark::WindowFull)).collect();
     if offered < SHRUNK * largest || full.len() < ENOUGH {
@@ -107,7 +108,7 @@ fn lost(facts: &Facts, side: Side) -> Option<Finding> {
             let Some(ack) = row.ack else { continue };
             reached = reached.max(ack);
             // the window in a SYN is never scaled, so it tells nothing here
-            if !row.segment.flags.has(Flags::SYN) {
+            if !row.segment.flags.has(Flags::SYN) && !row.segment.unknown.has(Unknown::WINDOW) {
                 limit = limit.max(Some(ack + i64::from(row.segment.window)));
             }
             while on_the_way.front().is_some_and(|s| s.end <= reached) {

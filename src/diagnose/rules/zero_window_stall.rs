@@ -4,7 +4,7 @@ use super::super::facts::{Facts, capital, count, counts, has, seconds};
 use super::super::{Check, Figure, Finding, Hits, Rule, Severity};
 use crate::flow::Side;
 use crate::tcp::{Certainty, Mark};
-use crate::wire::Flags;
+use crate::wire::{Flags, Unknown};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -60,9 +60,9 @@ fn longest(facts: &Facts, side: Side) -> Option<(usize, Option<usize>, f64)> {
         if row.from != side || row.segment.flags.any(Flags::SYN | Flags::RST | Flags::FIN) {
             continue;
         }
-        match (closed, row.segment.window) {
-            (None, 0) => closed = Some(i),
-            (Some(zero), 1..) => {
+        match (closed, row.segment.closes_window()) {
+            (None, true) => closed = Some(i),
+            (Some(zero), false) if !row.segment.unknown.has(Unknown::WINDOW) => {
                 consider(zero, Some(i), i);
                 closed = None;
             }
