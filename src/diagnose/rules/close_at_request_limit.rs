@@ -1,6 +1,7 @@
 //! A server that closes after a number of requests.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use super::super::across::lost_a_request;
 use super::super::facts::count;
@@ -42,6 +43,8 @@ const LEAST: u32 = 10;
 const SMALLEST: u32 = 2;
 /// The close follows the last response at once.
 const AT_ONCE: Nanos = 1_000_000_000;
+/// A client that has more to ask opens another connection within this.
+const SOON: Nanos = 2_000_000_000;
 
 fn check(summaries: &[Summary], hits: &mut Hits) {
     let mut servers: HashMap<Endpoint, Vec<&Summary>> = HashMap::new();
@@ -49,6 +52,13 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
         if s.idle_before_fin.is_some_and(|(idle, by)| by == Side::Server && idle < AT_ONCE) {
             servers.entry(s.ends.server).or_default().push(s);
         }
+    }
+    let mut opened: HashMap<(IpAddr, Endpoint), Vec<Nanos>> = HashMap::new();
+    for s in summaries.iter().filter(|s| servers.contains_key(&s.ends.server)) {
+        opened.entry((s.ends.client.address, s.ends.server)).or_default().push(s.start);
+    }
+    for starts in opened.values_mut() {
+        starts.sort_unstable();
     }
     let mut found = Vec::new();
     for closed in servers.values() {
@@ -60,13 +70,26 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
         let times = closed.iter().filter_map(|s| s.small.fin.map(|(_, time, _)| time));
         let one_moment = times.clone().max().zip(times.min()).is_some_and(|(last, first)| last - first < AT_ONCE);
         let most = alike * 5 >= closed.len() * 4;
-        if limit < SMALLEST || alike < AGREE || !most || limit < LEAST && (alike < closed.len() || one_moment) {
+        // a client that had more to ask opens the next connection soon
+        let goes_on = || closed.iter().filter(|s| s.small.requests == limit && followed(s, &opened)).count() + 1;
+        if limit < SMALLEST
+            || alike < AGREE
+            || !most
+            || limit < LEAST && (alike < closed.len() || one_moment || goes_on() < alike)
+        {
             continue;
         }
         found.extend(closed.iter().filter(|s| s.small.requests == limit).filter_map(|s| finding(s, limit, alike)));
     }
     found.sort_by_key(|f| f.connection);
     hits.findings.extend(found);
+}
+
+/// Does the same client open another connection to the same server soon after this one's close?
+fn followed(s: &Summary, opened: &HashMap<(IpAddr, Endpoint), Vec<Nanos>>) -> bool {
+    let Some((_, fin, _)) = s.small.fin else { return false };
+    let starts = opened.get(&(s.ends.client.address, s.ends.server)).map_or(&[][..], Vec::as_slice);
+    starts.get(starts.partition_point(|start| *start <= fin)).is_some_and(|next| next - fin <= SOON)
 }
 
 fn finding(s: &Summary, limit: u32, alike: usize) -> Option<Finding> {
