@@ -16,11 +16,14 @@ fn every_rule_has_its_file_and_its_words() {
     for rule in RULES {
         let file = format!("{}/src/diagnose/rules/{}.rs", env!("CARGO_MANIFEST_DIR"), rule.id.replace('-', "_"));
         assert!(std::path::Path::new(&file).exists(), "{} has no file of its name", rule.id);
-        for words in [rule.title, rule.what, rule.why, rule.sample, rule.twin] {
+        for words in [rule.title, rule.shows, rule.what, rule.why, rule.kernel, rule.application, rule.sure] {
             assert!(!words.is_empty(), "{} has no words", rule.id);
         }
         assert!(!rule.next.is_empty() && !rule.look_alikes.is_empty() && !rule.refs.is_empty(), "{}", rule.id);
-        assert!(rule.what.ends_with('.') && rule.why.ends_with('.'), "{}", rule.id);
+        for words in [rule.what, rule.why, rule.kernel, rule.application, rule.sure] {
+            assert!(words.ends_with(['.', '?']), "{}: {words}", rule.id);
+        }
+        assert!(!rule.shows.ends_with('.'), "{}: it stands in the middle of a sentence", rule.id);
         assert_ne!(rule.sample, rule.twin, "{}", rule.id);
     }
     let files = std::fs::read_dir(format!("{}/src/diagnose/rules", env!("CARGO_MANIFEST_DIR"))).unwrap();

@@ -4,12 +4,15 @@
 
 mod common;
 
+use std::fmt::Write as _;
 use std::path::Path;
 
-use finwait::diagnose::{self, Summary};
+use finwait::diagnose::{self, RULES, Summary};
 use finwait::export::docs::{self, Sample};
+use finwait::export::sketch::sketch;
 use finwait::export::{FORMATS, Look, Report};
 use finwait::flow::{self, Input, Trace};
+use finwait::story::tell;
 
 fn read(path: &Path) -> (Trace, Vec<Summary>) {
     let trace = flow::load(&[Input::File(path.to_owned())], &mut |_| ()).unwrap();
@@ -45,6 +48,21 @@ fn stories_are_fresh() {
         index.push(Sample { name, shows, rules });
     }
     common::golden(&common::root().join("sample-captures/README.md"), &docs::samples(&index));
+}
+
+#[test]
+fn examples_are_fresh() {
+    let mut page = String::new();
+    for rule in RULES {
+        let path = common::root().join("sample-captures").join(rule.sample).with_extension("pcapng");
+        let (trace, summaries) = read(&path);
+        let groups = diagnose::groups(summaries.iter());
+        let group = groups.iter().find(|g| g.rule.id == rule.id).unwrap();
+        let story = tell(&trace, &summaries, group.example).unwrap();
+        let finding = story.findings.iter().find(|f| f.rule.id == rule.id).unwrap();
+        let _ = write!(page, "= {}\n{}\n", rule.id, sketch(&story, finding));
+    }
+    common::golden(&common::root().join("src/export/sketches.txt"), &page);
 }
 
 #[test]

@@ -26,18 +26,19 @@ pub(super) struct Command {
 pub(super) fn run(command: &Command) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     let look = command.shape.look();
+    let columns = super::columns();
     if let Some(text) = &command.symptom {
         let found = diagnose::symptoms(text);
         if found.symptoms.is_empty() {
             let known = symptoms::known();
             bail!("explain: no symptom is known by that text; known are (`...` stands for anything between)\n{known}");
         }
-        symptoms::write(&found, look, &mut out)?;
+        symptoms::write(&found, look, columns, &mut out)?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     match &command.id {
-        None => lexicon::index(look, &mut out)?,
+        None => lexicon::index(look, columns, &mut out)?,
         Some(id) => {
             let entries = lexicon::find(id);
             if entries.is_empty() {
@@ -48,7 +49,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode> {
                 if i > 0 {
                     writeln!(out)?;
                 }
-                lexicon::explain(*entry, look, &mut out)?;
+                lexicon::explain(*entry, look, columns, &mut out)?;
             }
         }
     }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::export::Look;
+use crate::export::{Look, WIDTH};
 use crate::story::escape::plain;
 use crate::story::suggest::suggestion;
 use crate::tui;
@@ -118,6 +118,12 @@ impl Shape {
         };
         Look { ascii: self.ascii, color }
     }
+}
+
+/// The width of printed prose: what reads well, or less where the terminal is narrower.
+fn columns() -> usize {
+    let terminal = if io::stdout().is_terminal() { tui::columns() } else { None };
+    terminal.map_or(WIDTH, |columns| WIDTH.min(columns).max(40))
 }
 
 /// Runs the program and returns its exit status.

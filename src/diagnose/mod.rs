@@ -28,7 +28,7 @@ pub use rules::RULES;
 pub use run::{details, judge, run};
 pub use servers::{Client, FinBurst, Server, Spread, Timer, Zone, Zones, servers};
 pub use small::{Pause, Small};
-pub use symptoms::{Found, SYMPTOMS, Symptom, shows, symptoms};
+pub use symptoms::{Found, SYMPTOMS, Symptom, symptoms};
 pub use timeouts::{Ends, Role, TIMEOUTS, Timeout, matching, words as timeout_words};
 
 use crate::capture::{FrameNo, Nanos};
@@ -67,12 +67,18 @@ pub struct Rule {
     pub title: &'static str,
     /// How bad it is at worst; a finding may be milder.
     pub severity: Severity,
+    /// How it shows in a capture, in a few words: the middle of a sentence.
+    pub shows: &'static str,
     /// What happens, for someone who has never read RFC 9293.
     pub what: &'static str,
     /// Why it happens, and who can change it.
     pub why: &'static str,
     /// What the kernel does, by the names that Linux has for it: functions, reset reasons, counters (`nstat`), settings.
     pub kernel: &'static str,
+    /// What the programs at both ends see of it.
+    pub application: &'static str,
+    /// How sure one can be of it, and what a capture at the other end would add.
+    pub sure: &'static str,
     /// What it is mistaken for, and how the two are told apart: (rule or thing, how).
     pub look_alikes: &'static [(&'static str, &'static str)],
     /// What to do, in order.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::diagnose::{RULES, Role, Rule, SYMPTOMS, TIMEOUTS, shows};
+use crate::diagnose::{RULES, Role, Rule, SYMPTOMS, TIMEOUTS};
 use crate::story::remarks::REMARKS;
 use crate::story::terms::TERMS;
 use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES, ZEEK_DIFFERENCES};
@@ -82,7 +82,8 @@ pub fn rules() -> String {
 
 fn one_rule(page: &mut String, rule: &Rule) {
     let _ = write!(page, "\n## {}\n\n**{}.** ({})\n", rule.id, rule.title.trim_end_matches('.'), rule.severity.name());
-    let _ = write!(page, "\n{}\n\n{}\n\nThe kernel (Linux): {}\n", rule.what, rule.why, rule.kernel);
+    let _ = write!(page, "\nIn a capture: {}.\n\n{}\n\n{}\n", rule.shows, rule.what, rule.why);
+    let _ = write!(page, "\nThe kernel (Linux): {}\n\nThe programs: {}\n", rule.kernel, rule.application);
     let mut list = |title: &str, items: Vec<String>| {
         if !items.is_empty() {
             let _ = write!(page, "\n{title}:\n\n");
@@ -98,6 +99,7 @@ fn one_rule(page: &mut String, rule: &Rule) {
     });
     list("Not to be mistaken for", alike.collect());
     list("What to do", rule.next.iter().map(|s| (*s).to_owned()).collect());
+    list("How sure", vec![rule.sure.to_owned()]);
     list("Read more", rule.refs.iter().map(|s| (*s).to_owned()).collect());
     let story = |name: &str| format!("[{name}](../sample-captures/{name}.md)");
     let _ =
@@ -212,7 +214,7 @@ pub fn symptoms() -> String {
         }),
     );
     page += "\n## How they show in a capture\n\n";
-    let named = RULES.iter().filter_map(|r| Some((r.id, shows(r.id)?)));
+    let named = RULES.iter().filter(|r| SYMPTOMS.iter().any(|s| s.kinds.contains(&r.id))).map(|r| (r.id, r.shows));
     table(&mut page, &["kind", "how it shows"], named.map(|(id, shows)| [link(id), cell(shows)]));
     page
 }

@@ -130,7 +130,7 @@ pub fn block(
 }
 
 /// The evidence frames: number, time, direction, label, remark.
-fn frames(story: &Story, evidence: &[FrameNo]) -> Vec<[String; 5]> {
+pub(super) fn frames(story: &Story, evidence: &[FrameNo]) -> Vec<[String; 5]> {
     let timeline = &story.timeline;
     let rows = evidence.iter().filter_map(|n| timeline.row_of(*n));
     rows.map(|i| {
@@ -150,7 +150,7 @@ fn frames(story: &Story, evidence: &[FrameNo]) -> Vec<[String; 5]> {
 }
 
 /// Pads all columns but the first and the last to one width each; times stand to the right.
-fn aligned(mut rows: Vec<[String; 5]>) -> Vec<[String; 5]> {
+pub(super) fn aligned(mut rows: Vec<[String; 5]>) -> Vec<[String; 5]> {
     for column in 1..4 {
         let width = rows.iter().map(|r| r[column].width()).max().unwrap_or(0);
         for row in &mut rows {

@@ -2,9 +2,12 @@
 
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthStr;
+
 use super::Look;
 use super::paint::{Paint, Style};
-use super::wrap::{WIDTH, wrap};
+use super::sketch::{REMARK, example};
+use super::wrap::wrap;
 use crate::diagnose::{RULES, Rule};
 use crate::story::remarks::{REMARKS, RemarkInfo};
 use crate::story::terms::{self, TERMS, Term};
@@ -107,10 +110,11 @@ pub fn find(name: &str) -> Vec<Entry> {
     entries().filter(|e| plain(e.name()) == wanted || shown(e)).collect()
 }
 
-/// Writes the names of everything, kind by kind, each with its sentence.
-pub fn index(look: Look, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the names of everything, kind by kind, each with its sentence, in lines of `columns`.
+pub fn index(look: Look, columns: usize, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(look);
     let width = names().map(str::len).max().unwrap_or(0);
+    let indent = format!("\n{}", " ".repeat(width + 4));
     let mut kind = "";
     for entry in entries() {
         if entry.kind() != kind {
@@ -120,7 +124,8 @@ pub fn index(look: Look, out: &mut dyn Write) -> io::Result<()> {
             kind = entry.kind();
             writeln!(out, "{}", paint.styled(Style::Strong, heading(entry)))?;
         }
-        writeln!(out, "  {:width$}  {}", paint.text(entry.name()), paint.text(entry.what()))?;
+        let what = wrap(&paint.text(entry.what()), columns.saturating_sub(width + 4)).join(&indent);
+        writeln!(out, "  {:width$}  {what}", paint.text(entry.name()))?;
     }
     writeln!(
         out,
@@ -140,39 +145,50 @@ fn heading(entry: Entry) -> &'static str {
     }
 }
 
-/// Writes all words of an entry.
-pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> {
+/// Writes all words of an entry, in lines of `columns`.
+pub fn explain(entry: Entry, look: Look, columns: usize, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(look);
-    writeln!(out, "{}", paint.styled(Style::Strong, &format!("{} ({})", paint.text(entry.name()), entry.kind())))?;
-    writeln!(out, "\n{}", wrap(&paint.text(entry.what()), WIDTH).join("\n"))?;
+    let severity = if let Entry::Rule(rule) = entry { format!(", {}", rule.severity.name()) } else { String::new() };
+    let head = format!("{} ({}{severity})", paint.text(entry.name()), entry.kind());
+    writeln!(out, "{}", paint.styled(Style::Strong, &head))?;
+    writeln!(out, "\n{}", wrap(&paint.text(entry.what()), columns).join("\n"))?;
     let mut section = |title: &str, lines: &[String]| -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
         }
         writeln!(out, "\n{}", paint.styled(Style::Strong, title))?;
         lines.iter().try_for_each(|line| {
+            if let Some(line) = line.strip_prefix(AS_IT_IS) {
+                return writeln!(out, "  {}", paint.text(line));
+            }
             let indent = if line.starts_with("- ") { "\n    " } else { "\n  " };
-            writeln!(out, "  {}", wrap(&paint.text(line), WIDTH - 4).join(indent))
+            writeln!(out, "  {}", wrap(&paint.text(line), columns - 4).join(indent))
         })
     };
     let list = |items: &[&str]| items.iter().map(|i| format!("- {i}")).collect::<Vec<_>>();
     match entry {
         Entry::Rule(rule) => {
+            section("In a capture", &[sentence(rule.shows)])?;
             section("What happens", &[rule.what.to_owned()])?;
             section("Why", &[rule.why.to_owned()])?;
             section("What the kernel does (Linux)", &[rule.kernel.to_owned()])?;
+            section("What the programs see", &[rule.application.to_owned()])?;
+            section(&format!("An example: sample-captures/{}.pcapng", rule.sample), &sketched(rule, columns))?;
             let alike: Vec<String> = rule.look_alikes.iter().map(|(name, how)| format!("- {name}: {how}")).collect();
             section("Not to be mistaken for", &alike)?;
             section("What to do", &list(rule.next))?;
+            section("How sure", &[rule.sure.to_owned()])?;
             section("Words used here", &words(rule))?;
+            section("Read more", &list(rule.refs))?;
             section(
-                "See one",
+                "See more",
                 &[
-                    format!("- sample-captures/{0}.pcapng; its story is in {0}.md", rule.sample),
-                    format!("- one that only looks like it: sample-captures/{}.pcapng", rule.twin),
+                    format!("- sample-captures/{}.md tells the example's whole story", rule.sample),
+                    format!("- sample-captures/{}.md tells one that only looks like it", rule.twin),
+                    "- `finwait explain WORD` explains any word of it: `retx`, `s216`, `a1`, `⟵#10`, `FIN_WAIT_2`"
+                        .to_owned(),
                 ],
-            )?;
-            section("Read more", &list(rule.refs))
+            )
         }
         Entry::State(state) => {
             section("What this end does", &[state.more.to_owned()])?;
@@ -202,9 +218,35 @@ pub fn explain(entry: Entry, look: Look, out: &mut dyn Write) -> io::Result<()> 
     }
 }
 
+/// What begins a line that is not to be wrapped.
+const AS_IT_IS: char = '\t';
+
+/// A whole sentence out of the middle of one.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
+}
+
+/// The rule's example, for lines of `columns`: a remark that does not fit beside its frame stands below it.
+fn sketched(rule: &Rule, columns: usize) -> Vec<String> {
+    let Some((says, frames)) = example(rule.id) else { return Vec::new() };
+    let mut lines = vec![says.to_owned()];
+    for frame in frames {
+        let (frame, remark) = frame.split_once(REMARK).unwrap_or((frame, ""));
+        if frame.width() + remark.width() + 4 <= columns {
+            lines.push(format!("{AS_IT_IS}{}", format!("{frame}  {remark}").trim_end()));
+        } else {
+            lines.push(format!("{AS_IT_IS}{}", frame.trim_end()));
+            lines.extend(wrap(remark, columns.saturating_sub(12)).iter().map(|r| format!("{AS_IT_IS}          {r}")));
+        }
+    }
+    lines
+}
+
 /// The words of the trade in a rule's own words, and the states, each with what it means.
 fn words(rule: &Rule) -> Vec<String> {
-    let text = [rule.title, rule.what, rule.why, rule.kernel].into_iter().chain(rule.next.iter().copied());
+    let text = [rule.title, rule.shows, rule.what, rule.why, rule.kernel, rule.application, rule.sure];
+    let text = text.into_iter().chain(rule.next.iter().copied());
     let text = text.collect::<Vec<_>>().join("\n");
     let states = STATES.iter().filter(|s| text.contains(s.name)).map(|s| format!("- {}: {}", s.name, s.what));
     terms::used_in(&text).map(|t| format!("- {}: {}", t.name, t.what)).chain(states).collect()

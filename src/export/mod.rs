@@ -11,11 +11,14 @@ pub mod markdown;
 pub mod mermaid;
 pub mod paint;
 pub mod servers;
+pub mod sketch;
 pub mod symptoms;
 pub mod text;
 mod wrap;
 
 use std::io::{self, Write};
+
+pub use wrap::WIDTH;
 
 use crate::capture::{CaptureInfo, FrameNo};
 use crate::diagnose::Summary;

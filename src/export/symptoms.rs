@@ -5,21 +5,22 @@ use std::io::{self, Write};
 use super::Look;
 use super::paint::{Paint, Style};
 use super::wrap::{WIDTH, wrap};
-use crate::diagnose::{Found, SYMPTOMS, shows};
+use crate::diagnose::{Found, SYMPTOMS};
 
-/// Writes what a text means, and the kinds to look for, the first first, each with how a capture shows it.
-pub fn write(found: &Found, look: Look, out: &mut dyn Write) -> io::Result<()> {
+/// Writes what a text means, and the kinds to look for, the first first, each with how a capture shows it, in lines of
+/// `columns`.
+pub fn write(found: &Found, look: Look, columns: usize, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(look);
     for (symptom, known) in &found.symptoms {
         let says = format!("`{known}`: {}", symptom.what);
-        writeln!(out, "{}", wrap(&paint.styled(Style::Strong, &says), WIDTH).join("\n"))?;
+        writeln!(out, "{}", wrap(&paint.styled(Style::Strong, &says), columns).join("\n"))?;
     }
     writeln!(out, "\nWhat to look for in a capture, the likeliest first:")?;
     for (i, rule) in found.rules().into_iter().enumerate() {
         let head = format!("{}. {}", i + 1, rule.id);
         writeln!(out, "\n{}: {}", paint.styled(Style::Strong, &head), paint.text(rule.title))?;
-        let says = format!("In a capture: {}.", shows(rule.id).unwrap_or(rule.title));
-        writeln!(out, "   {}", wrap(&paint.text(&says), WIDTH - 3).join("\n   "))?;
+        let says = format!("In a capture: {}.", rule.shows);
+        writeln!(out, "   {}", wrap(&paint.text(&says), columns - 3).join("\n   "))?;
         writeln!(out, "   `finwait explain {}`", rule.id)?;
     }
     Ok(())

@@ -95,6 +95,11 @@ pub const TERMS: &[Term] = &[
         &[],
         "Maximum segment size: how many bytes of payload an end takes in one segment. Each tells it in its SYN.",
     ),
+    term(
+        "in-window",
+        &["inside the window", "within the window"],
+        "A number that its receiver could take now: not below what it expects next, and not beyond its window.",
+    ),
     term("MTU", &[], "The largest packet that a link carries; usually 1500 bytes."),
     term(
         "timestamps",
@@ -123,6 +128,11 @@ pub const TERMS: &[Term] = &[
         "A box that gives connections another address and port, and must remember which. What it has forgotten it cannot translate.",
     ),
     term(
+        "connection tracking",
+        &["conntrack", "nf_conntrack", "stateful", "INVALID"],
+        "A firewall's or NAT's table of the connections that it has seen. What fits none of them is \"invalid\", and is dropped or let through untranslated.",
+    ),
+    term(
         "load balancer",
         &["load balancers", "balancer"],
         "A box or program that spreads connections over several servers.",
@@ -132,6 +142,32 @@ pub const TERMS: &[Term] = &[
         &["box on the path", "box on the way"],
         "Anything between the two hosts that does more than forward packets: firewall, NAT, load balancer, proxy.",
     ),
+    term(
+        "PAWS",
+        &[],
+        "Protection against wrapped sequence numbers: a segment with an older timestamp than the last one is taken for an old copy and refused (RFC 7323).",
+    ),
+    term(
+        "offload",
+        &["TSO", "GSO", "GRO", "LRO"],
+        "Work that the network card does for the kernel: cut large pieces into segments, join segments, fill in checksums. A capture on that host sees the pieces before or after it.",
+    ),
+    term(
+        "SYN proxy",
+        &["SYNPROXY"],
+        "A box that answers the handshake in the server's name, and only then asks the server.",
+    ),
+    term(
+        "GOAWAY",
+        &[],
+        "An HTTP/2 frame: its sender takes no new requests on this connection, and names the last one that it took.",
+    ),
+    term(
+        "lingering close",
+        &["lingering_close"],
+        "A server sends its FIN, reads on for a while and throws away what comes, so that no reset destroys its last response.",
+    ),
+    term("probe", &["probes"], "A segment that is sent only to get an answer."),
     term(
         "SO_LINGER",
         &[],
@@ -166,6 +202,18 @@ pub const TERMS: &[Term] = &[
     term("┃", &["|"], "The line of a lane where the end's state is proven by its own frames."),
     term("┊", &[":"], "The line of a lane where the end's state is inferred from what it was sent, or assumed."),
     term("╎", &["'"], "The line of a lane while a segment that will move this end is still on its way."),
+    term("·", &["."], "The line of a lane where this end has no socket: CLOSED."),
+    term("▶", &["◀", ">", "<"], "The head of an arrow: something later shows that the other end took this segment."),
+    term(
+        "◁",
+        &["(", ")"],
+        "A hollow head, as ▷: the segment passed the capture point; nothing later shows that it was taken.",
+    ),
+    term("✗", &["x"], "The head of an arrow whose segment the other end did not take: lost, refused or ignored."),
+    term("⋮", &[";"], "Silence: for so long nothing was sent in either direction."),
+    term("★", &["*"], "A comment that the capture holds on a frame, or a note that no frame shows."),
+    term("╵", &["$"], "The end of the connection, or of the capture, in words."),
+    term("!", &[], "Beside a frame's number: a finding rests on this frame."),
 ];
 
 /// The terms that a text uses, in the order of the table.

@@ -47,7 +47,7 @@ use frame::Bytes;
 use keys::Place;
 use theme::Theme;
 
-pub use terminal::with_terminal;
+pub use terminal::{columns, with_terminal};
 pub use theme::Palette;
 
 /// What the command line settles for the terminal program.

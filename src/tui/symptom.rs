@@ -8,7 +8,7 @@ use super::keys::{self, Action, Place};
 use super::theme::{self, Role};
 use super::verdict::{named, wrapped};
 use super::view;
-use crate::diagnose::{Group, Rule, SYMPTOMS, shows, symptoms};
+use crate::diagnose::{Group, Rule, SYMPTOMS, symptoms};
 use crate::story::units;
 
 /// Columns of the names in front of lines.
@@ -70,7 +70,7 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
         let role = group.map_or(Role::Text, |g| theme::of_severity(g.severity).0);
         out.push(Line::default());
         out.extend(wrapped(theme, role, &format!("{}. {}", i + 1, rule.title), width));
-        out.extend(named(theme, Role::Text, "   in a capture", shows(rule.id).unwrap_or(rule.what), width, NAME));
+        out.extend(named(theme, Role::Text, "   in a capture", rule.shows, width, NAME));
         let here = group.map_or_else(
             || "not found".to_owned(),
             |g| {

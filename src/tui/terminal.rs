@@ -41,6 +41,11 @@ fn give_back() {
     let _ = ratatui::try_restore();
 }
 
+/// How many columns the terminal has, if it tells.
+pub fn columns() -> Option<usize> {
+    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
+}
+
 /// Clears the screen, so that the next drawing draws everything.
 ///
 /// [`Terminal::clear`] would do the same, but first asks the terminal where its cursor is, and the thread that reads keys

@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
     id: "accept-queue-overflow",
     title: "The server does not take new connections fast enough",
     severity: Severity::Problem,
+    shows: "SYN-ACKs are repeated though the client acknowledged them, or SYNs are dropped while others are accepted",
     what: "The server's kernel has a short queue of connections that its program has not accepted yet. While it is full, new SYNs \
            are dropped, or a handshake that the client thinks complete is ignored: the client's data is not acknowledged, and \
            the SYN-ACK comes again. With tcp_abort_on_overflow the client gets a reset instead.",
@@ -20,6 +21,10 @@ pub static RULE: Rule = Rule {
     kernel: "When the queue for accept() is full, tcp_conn_request() drops SYNs, and tcp_v4_syn_recv_sock() takes \
              no last acknowledgement (counters TcpExtListenOverflows and TcpExtListenDrops). With \
              net.ipv4.tcp_abort_on_overflow it resets instead. `ss -ltn` shows the queue: Recv-Q against Send-Q.",
+    application: "The client's connect() times out, or succeeds and its first read() times out. The server's program \
+                  is busy and does not know that anybody waits.",
+    sure: "At the server it is likely: the acknowledgement was captured there and not taken; its counters \
+           TcpExtListenOverflows and TcpExtListenDrops prove it. From the client it is only possible.",
     look_alikes: &[
         (
             "handshake-ack-lost",
@@ -34,7 +39,7 @@ pub static RULE: Rule = Rule {
         "Let the program accept faster: more workers, no blocking work in the accepting thread.",
         "Raise the backlog of listen() and net.core.somaxconn; the smaller of the two counts.",
     ],
-    refs: &["listen(2)", "tcp(7): tcp_abort_on_overflow", "RFC 9293 section 3.10.7"],
+    refs: &["listen(2)", "tcp(7): tcp_abort_on_overflow"],
     sample: "accept-queue-full",
     twin: "syn-answered-late",
     check: Check::Each(check),

@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "ack-loop",
     title: "Both ends acknowledge each other without end",
     severity: Severity::Problem,
+    shows: "bare acknowledgements in both directions, many a second, and no number moves",
     what: "Bare acknowledgements go back and forth, many a second, and no number moves: each end takes the other's for something out \
            of place, and answers it.",
     why: "The two disagree about the numbers of the connection, often since a box in between changed them, or one end lost its \
@@ -18,9 +19,13 @@ pub static RULE: Rule = Rule {
     kernel: "Each end takes the other's acknowledgement for one out of place and answers it (tcp_send_dupack()). \
              Linux limits such answers to one in net.ipv4.tcp_invalid_ratelimit, 500 ms (counter \
              TcpExtTCPACKSkippedSeq).",
+    application: "The connection seems to hang; both hosts and the network are busy with it.",
+    sure: "Proven: the numbers stand still. Who changed the numbers, captures at both ends tell.",
     look_alikes: &[("keep-alive probes", "they come seconds apart, and each has one answer")],
     next: &[
-        "End the connection. Update the stack that does not limit its acknowledgements, and look for a box that changes numbers.",
+        "End the connection: it cannot come to rest by itself.",
+        "Capture at both ends and compare sequence numbers. Where they differ, a box between changes them: turn that off there, or update it.",
+        "Update the stack of the end that does not limit such answers; Linux does.",
     ],
     refs: &["RFC 5961 section 7", "RFC 9293 section 3.10.7.4"],
     sample: "ack-loop",

@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "asymmetric-path",
     title: "There and back take different paths, and the data does not get through",
     severity: Severity::Problem,
+    shows: "the client's frames alone: it completes the handshake, and its first data is repeated without an answer",
     what: "Only the client's frames pass the place of the capture. Its acknowledgement shows that the handshake worked, over another \
            way back; but its first data was sent again and again, and nothing that it sends shows an answer.",
     why: "Routes differ there and back. A firewall on the way that sees only one direction never saw the SYN-ACK, takes the data for \
@@ -18,6 +19,10 @@ pub static RULE: Rule = Rule {
     kernel: "On a Linux firewall nf_conntrack saw a SYN and no SYN-ACK, so the client's next segments fit no state \
              (INVALID), and a rule that drops such packets drops them. The client's tcp_retransmit_timer() repeats the \
              data (counter TcpRetransSegs).",
+    application: "The client's connect() succeeds, and its read() waits in vain. The server's program sees a \
+                  connection without a request, or nothing.",
+    sure: "A suspicion: what does not pass here cannot be judged from here. Captures at both ends show which direction \
+           gets lost, and the firewall's own counters prove it.",
     look_alikes: &[
         ("one-direction-only", "there the connection works, and only the capture lacks one direction"),
         ("handshake-ack-lost", "there both directions are seen, and the server repeats its SYN-ACK"),
@@ -28,7 +33,7 @@ pub static RULE: Rule = Rule {
         "Let both directions pass the same firewall (routes, source NAT), or let the pair of firewalls share their connections.",
         "Capture at the client: are answers missing there, too?",
     ],
-    refs: &["RFC 9293 section 3.10.7"],
+    refs: &["docs.kernel.org/networking/nf_conntrack-sysctl", "RFC 9293 section 3.5"],
     sample: "asymmetric-path",
     twin: "one-direction",
     check: Check::Each(check),

@@ -11,12 +11,16 @@ pub static RULE: Rule = Rule {
     id: "bad-checksum-tx",
     title: "Checksums that the network card fills in later",
     severity: Severity::Note,
+    shows: "checksums of one end that are wrong in the way in which a kernel leaves them to its network card",
     what: "The checksums of one end's frames do not fit their bytes, and hold exactly what a kernel leaves there for its network \
            card to complete. So the capture was taken on that host, before the card. They are not why frames were sent again.",
     why: "Checksum offload: the kernel sums up the addresses and the length, the card adds the rest when it sends. Frames between \
           containers or virtual machines of one host may never get the rest, since they never meet a wire.",
     kernel: "tcp_v4_send_check() writes the sum of the pseudo-header and leaves the rest to the device \
              (CHECKSUM_PARTIAL). Checksums that are wrong on arrival are counted by the receiver (TcpInCsumErrors).",
+    application: "Nothing.",
+    sure: "Likely: a card or driver that never fills them in leaves the same here. A capture at the other end decides: \
+           they must be right there.",
     look_alikes: &[
         ("a damaged frame", "its checksum is wrong by chance, and its receiver drops it"),
         (

@@ -13,6 +13,7 @@ pub static RULE: Rule = Rule {
     id: "client-gave-up",
     title: "The client stopped waiting for its answer",
     severity: Severity::Problem,
+    shows: "a request, a wait, the client's FIN or reset; only then, if at all, the server's response",
     what: "The client sent a request, waited, and closed the connection before any answer had come. If the server answers \
            later, it answers a connection that is gone, and the client's kernel replies with a reset. That reset is only \
            the echo: the time ran out before it.",
@@ -20,6 +21,11 @@ pub static RULE: Rule = Rule {
           nobody's fault.",
     kernel: "tcp_close() sends the FIN, or a reset if bytes were unread (counter TcpExtTCPAbortOnClose). Data that \
              comes later finds no process and is answered by resets.",
+    application: "The client's program ran into its own timeout. The server's program may write its whole answer \
+                  without an error, and gets ECONNRESET or EPIPE only at a later write(); nginx logs 499, Go says \
+                  `context canceled`.",
+    sure: "That the client closed first and without an answer is proven. What its timeout was is likely from the wait, \
+           above all if several waits are alike. A capture at the server shows how long its program took.",
     look_alikes: &[
         ("half-closed-reuse", "there it is the server that closed, and a request that is reset"),
         ("close-with-unread-data", "there the end that was asked cuts off, not the one that asks"),

@@ -15,12 +15,17 @@ pub static RULE: Rule = Rule {
     id: "close-at-request-limit",
     title: "The server closes after a number of requests",
     severity: Severity::Warning,
+    shows: "the server's FIN comes right after a response, on several connections after the same number of requests",
     what: "Several connections were closed by the server right after a response, and always after the same number of requests: a \
            limit, not an idle timeout. A client that did not notice the announcement loses its next request.",
     why: "Servers limit the requests on one connection, so that memory is freed and load is spread (nginx: keepalive_requests; \
           gunicorn: --max-requests ends the whole worker).",
     kernel: "Nothing special: the program calls close(), and tcp_close() sends the FIN. The kernel does not know of \
              requests.",
+    application: "The last response arrives whole, often with `Connection: close`. A client that honours it notices \
+                  nothing; one that does not loses its next request.",
+    sure: "Likely once the same number shows on several connections, and never proven: only the server's configuration \
+           holds the limit. A capture at the other end would show the same counts.",
     look_alikes: &[
         ("unannounced-close-reuse", "there the number of requests is not the same"),
         ("half-closed-reuse", "there the connection had been idle"),

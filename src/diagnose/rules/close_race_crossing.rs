@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "close-race-crossing",
     title: "The server's close and the next request crossed",
     severity: Severity::Problem,
+    shows: "FIN and request cross: the request does not acknowledge the FIN yet; a reset without ACK answers it",
     what: "The server closed an idle connection just when the client sent its next request. Neither could know of the \
            other's step: the FIN had not reached the client when the request left. The request met a closed \
            connection, a reset answered it, and it was lost.",
@@ -19,6 +20,11 @@ pub static RULE: Rule = Rule {
           the time.",
     kernel: "The socket was closed and waited in FIN_WAIT_1. In tcp_rcv_state_process() data for a socket whose \
              reading side is shut ends it by a reset (reason TCP_ABORT_ON_DATA; counter TcpExtTCPAbortOnData).",
+    application: "The client's write() succeeds. On Linux its next read() returns end of file, since the FIN arrives \
+                  before the reset; other systems may say `connection reset`. The server's program sees nothing of the \
+                  request.",
+    sure: "Proven at either end by the acknowledgement number of the request, whatever the two clocks say. A capture \
+           at the other end would add only when each frame arrived there.",
     look_alikes: &[
         ("half-closed-reuse", "there the request acknowledges the FIN: the client could have known"),
         ("a lost FIN", "the request does not acknowledge it either; the FIN is then sent again"),

@@ -13,12 +13,17 @@ pub static RULE: Rule = Rule {
     id: "close-wait-leak",
     title: "The other end closed, and this one never did",
     severity: Severity::Problem,
+    shows: "one end's FIN, its acknowledgement, and then nothing of the other end for a minute or more",
     what: "One end closed. The other end's kernel has known it since then, and its program has neither closed nor sent anything. The \
            connection stays in CLOSE_WAIT for as long as that program likes; no timer ends it.",
     why: "The program does not notice the end of file, or forgets to close: a response body that is not closed, a connection that \
           fell out of its pool. Each one holds a file descriptor.",
     kernel: "tcp_fin() moves the socket to CLOSE_WAIT and wakes the program. From there on no timer runs: only the \
              program's close() ends the state.",
+    application: "The program that does not close could read end of file long ago; it does not look, or has lost the \
+                  connection. In the end it fails with EMFILE (`too many open files`).",
+    sure: "For one connection it is likely: it may be closed after the capture ends. A growing number on the host \
+           proves a leak (ss -tan state close-wait). A capture at the other end would only show the same silence.",
     look_alikes: &[
         (
             "the end of the capture",

@@ -8,6 +8,7 @@ pub static RULE: Rule = Rule {
     id: "close-with-unread-data",
     title: "Closed with unread data: the kernel cut the connection off",
     severity: Severity::Problem,
+    shows: "a reset with ACK at its sender's next number, right after bytes that it had not read",
     what: "A program closed its socket before it had read all that had been sent to it. Its kernel then does not close in \
            the usual way but sends a reset at once, so that the other end learns that bytes were lost. A response that \
            was still on its way may be lost with them.",
@@ -15,6 +16,11 @@ pub static RULE: Rule = Rule {
           that closed is the one to change.",
     kernel: "tcp_close() finds unread bytes in the receive queue and sends a reset instead of a FIN (reason \
              TCP_ABORT_ON_CLOSE; counter TcpExtTCPAbortOnClose).",
+    application: "The other program gets ECONNRESET: on Linux after it has read what had arrived, on other systems \
+                  that may be lost, too. The program that closed notices nothing: its close() succeeds.",
+    sure: "That a live socket was aborted is proven; that unread bytes were the reason is likely, since SO_LINGER and \
+           a killed process leave the same frame. On the host that sent it, the counter TcpExtTCPAbortOnClose decides. \
+           A capture there tells which bytes had arrived before.",
     look_alikes: &[
         ("linger-zero-abort", "the very same frames, made on purpose; likelier where the exchange was complete"),
         ("process-died", "a killed process leaves the same reset if bytes were unread, a FIN if none were"),

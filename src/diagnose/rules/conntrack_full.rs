@@ -14,12 +14,17 @@ pub static RULE: Rule = Rule {
     id: "conntrack-full",
     title: "No new connection passes for a while, and old ones go on",
     severity: Severity::Problem,
+    shows: "for a while every new SYN stays unanswered, to all servers, while older connections go on",
     what: "For some time every SYN to every server stayed unanswered, while connections that were open before went on as usual. \
            Before or after it, new ones were accepted.",
     why: "A host or firewall on the path keeps a table of connections, and it is full: it drops what would need a new entry (Linux \
           logs \"nf_conntrack: table full, dropping packet\").",
     kernel: "nf_conntrack has a table of net.netfilter.nf_conntrack_max entries; when it is full, new connections' \
              packets are dropped, and the kernel's log says `nf_conntrack: table full, dropping packet`.",
+    application: "Every new connect() hangs, to all servers, and open connections work. After a while all is well \
+                  again.",
+    sure: "Likely by the pattern. The kernel's log on the host with the table proves it (`table full, dropping \
+           packet`), and so do captures on both sides of it.",
     look_alikes: &[
         ("syn-no-answer", "there other servers answer meanwhile"),
         ("peer-vanished-rto", "there open connections stand still too"),
@@ -28,7 +33,7 @@ pub static RULE: Rule = Rule {
         "On the hosts and firewalls between: compare net.netfilter.nf_conntrack_count with nf_conntrack_max, and read the kernel's log.",
         "Raise the limit, or shorten the times after which entries are forgotten.",
     ],
-    refs: &["kubernetes/kubernetes#71261", "nf_conntrack-sysctl.rst"],
+    refs: &["kubernetes/kubernetes#71261", "docs.kernel.org/networking/nf_conntrack-sysctl"],
     sample: "conntrack-full",
     twin: "syn-unanswered",
     check: Check::All(check),

@@ -10,6 +10,7 @@ pub static RULE: Rule = Rule {
     id: "conntrack-invalid-rst",
     title: "An old segment was answered by a reset that its addressee did not send",
     severity: Severity::Problem,
+    shows: "an old or stray segment is answered by a reset, and the end in whose name it came goes on",
     what: "A segment from an earlier time came in, as happens on any network. Its addressee should have ignored it. Instead a reset \
            in its name went back, and the addressee itself went on: somebody before it answered.",
     why: "The connection tracking of a NAT host marks such a segment as invalid and does not translate it. The host then takes it \
@@ -17,6 +18,10 @@ pub static RULE: Rule = Rule {
     kernel: "nf_conntrack marks a segment outside the window as INVALID and does not translate it. It reaches the \
              host's own stack under the outer address, where no socket matches, and tcp_v4_rcv() answers by a \
              reset.",
+    application: "One program gets ECONNRESET in the middle of its work. The other, whose host sent the reset, gets it \
+                  a moment later, when it sends again.",
+    sure: "Likely from outside. Captures inside and outside of the host that translates prove it: the reset is only in \
+           the outer one.",
     look_alikes: &[
         ("spoofed-rst", "there no old segment sets it off"),
         ("linger-zero-abort", "there the program of that end aborts, by a reset with an ACK flag"),

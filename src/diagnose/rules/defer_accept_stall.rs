@@ -11,6 +11,8 @@ pub static RULE: Rule = Rule {
     id: "defer-accept-stall",
     title: "The server waits for data before it takes the connection",
     severity: Severity::Warning,
+    shows: "the client's acknowledgement arrives at the server and is not taken; the SYN-ACK is repeated; the first \
+            data opens the connection",
     what: "The client completed the handshake and said nothing more; its acknowledgement reached the server, which sent its \
            SYN-ACK again all the same. The server's program sees the connection only once data comes.",
     why: "The server's socket has TCP_DEFER_ACCEPT set (nginx: listen … deferred; Apache httpd: AcceptFilter). That suits \
@@ -18,6 +20,11 @@ pub static RULE: Rule = Rule {
           connections in advance finds a connection that is not there yet.",
     kernel: "With TCP_DEFER_ACCEPT, tcp_check_req() drops a last acknowledgement without data and waits for the \
              first bytes (counter TcpExtTCPDeferAcceptDrop).",
+    application: "The client's connect() succeeds. The server's accept() returns only once the client has sent \
+                  something; a program that waits for a greeting waits in vain.",
+    sure: "At the server it is likely; a full accept queue ignores a bare acknowledgement in the same way. Its counter \
+           TcpExtTCPDeferAcceptDrop, or the listener's settings, decide. From the client a lost acknowledgement looks \
+           the same.",
     look_alikes: &[
         ("accept-queue-overflow", "there the client's data comes and is ignored too"),
         ("handshake-ack-lost", "there the acknowledgement does not reach the server"),

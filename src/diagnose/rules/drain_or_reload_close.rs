@@ -15,12 +15,17 @@ pub static RULE: Rule = Rule {
     id: "drain-or-reload-close",
     title: "The server closed many connections at the same moment",
     severity: Severity::Warning,
+    shows: "the server's FINs on many connections within milliseconds, after different silences",
     what: "Within a few milliseconds one server closed several idle connections that had been idle for different times. No idle \
            timeout does that: the server was reloaded, stopped, or taken out of service. Requests that were on their way are lost.",
     why: "A reload or a deployment ends the old processes, and these close what is idle at once (nginx: on reload every worker closes \
           its idle connections).",
     kernel: "Nothing special: the program closes its idle sockets, or its end does it for it, and tcp_close() sends \
              each FIN.",
+    application: "Idle connections just end, and a pool that looks before it sends notices nothing. Requests that were \
+                  under way get end of file or a reset.",
+    sure: "Likely; the capture cannot show what the operator did. It is surer at the server, where all its clients' \
+           connections pass: a capture at one client sees its own connections alone.",
     look_alikes: &[
         ("half-closed-reuse", "there each connection is closed after the same silence, at its own moment"),
         ("process-died", "there resets come too, and new connections are refused"),
@@ -30,7 +35,7 @@ pub static RULE: Rule = Rule {
         "Let the server wait before it closes idle connections (nginx: keepalive_min_timeout), or drain it before.",
         "Let clients repeat requests that may be repeated.",
     ],
-    refs: &["RFC 9112 section 9.5", "nginx/nginx#437"],
+    refs: &["RFC 9112 section 9.5", "nginx/nginx#437", "nginx/nginx#456"],
     sample: "reload",
     twin: "close-by-server",
     check: Check::All(check),

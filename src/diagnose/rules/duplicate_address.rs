@@ -11,6 +11,8 @@ pub static RULE: Rule = Rule {
     id: "duplicate-address",
     title: "Two hosts use the same address",
     severity: Severity::Problem,
+    shows: "frames of one address from two network cards in turn, with different hop counts; one resets what the other \
+            goes on with",
     what: "One end's frames come from two network cards in turn, and the two do not look alike: another hop limit, or one resets what \
            the other goes on with. Each takes the other's traffic for its own.",
     why: "Two hosts on the local network have the same IP address: a fixed address within a DHCP range, a cloned machine, a failover \
@@ -18,6 +20,10 @@ pub static RULE: Rule = Rule {
     kernel: "The sender's neighbour table follows the latest ARP message, and so leads now to one host, now to the \
              other. At the host without the connection tcp_v4_rcv() finds no socket and answers by a reset (reason \
              NO_SOCKET; counter TcpOutRsts).",
+    application: "Connections to that address stall, are reset or refused as if by chance, and work again a moment \
+                  later.",
+    sure: "On the local network it is likely: the card's address tells the two apart. From farther away only the hop \
+           count can, and it looks like spoofed-rst. Capture on that network.",
     look_alikes: &[
         ("spoofed-rst", "there a box on the path resets; on the local network only the card tells the two apart"),
         ("a failover", "the address moves once, and the old card is silent from then on"),

@@ -9,11 +9,15 @@ pub static RULE: Rule = Rule {
     id: "duplicate-frames",
     title: "The capture holds frames twice",
     severity: Severity::Note,
+    shows: "frames that are equal bit for bit, or but for the hop count, microseconds apart",
     what: "Many frames are in the capture more than once, bit for bit or with a lower hop count: they were taken down at two places. \
            The copies are left out of all counts.",
     why: "The capture was taken on all interfaces of a host (-i any), at a mirror port of both directions, or before and after a \
           router.",
     kernel: "Nothing: each packet was sent and taken once.",
+    application: "Nothing: each packet was sent once.",
+    sure: "Proven by the IP identification, which a repeated segment does not share. A capture on one interface would \
+           show each once.",
     look_alikes: &[("a retransmission", "it has another IP identification, and comes a timer later")],
     next: &["Capture on one interface, or take copies out (editcap -d)."],
     refs: &["editcap(1)"],

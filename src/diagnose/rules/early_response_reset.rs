@@ -10,6 +10,7 @@ pub static RULE: Rule = Rule {
     id: "early-response-reset",
     title: "The server answered during the upload, and reset it",
     severity: Severity::Problem,
+    shows: "the response comes while the request is still being sent; resets answer what still comes",
     what: "The client was still sending when the server answered (usually by an error: too large, not allowed, overloaded) and \
            closed without reading the rest. What still came was answered by resets, which can make the client lose the answer.",
     why: "A server must read on for a while after an early answer (a lingering close). One that closes at once makes its kernel \
@@ -17,6 +18,10 @@ pub static RULE: Rule = Rule {
     kernel: "Bytes of the request were still unread when the program closed, or came after it: tcp_close() then \
              sends a reset instead of a FIN (reason TCP_ABORT_ON_CLOSE, counter TcpExtTCPAbortOnClose), and later \
              data draws one more each.",
+    application: "The client's write() fails with ECONNRESET or EPIPE, and a client that stops at that error never \
+                  reads the response, which tells the reason. The server's program sees a finished request.",
+    sure: "That response and upload overlapped and that resets followed is proven. Whether the client's program read \
+           the response, only its log tells. A capture at the server shows what it had received when it closed.",
     look_alikes: &[
         ("close-with-unread-data", "there the server says nothing before it closes"),
         ("half-closed-reuse", "there the connection was idle, and the data is a new request"),

@@ -11,11 +11,16 @@ pub static RULE: Rule = Rule {
     id: "fin-retransmitted",
     title: "A FIN had to be sent again",
     severity: Severity::Warning,
+    shows: "the same FIN twice or more",
     what: "One end's FIN was not acknowledged in time, so it was sent again. If a later copy was acknowledged, nothing was lost; \
            the close only took longer.",
     why: "The FIN or its acknowledgement was lost, the other end is gone, or (rarely) the FIN was not a valid one.",
     kernel: "A FIN is repeated by tcp_retransmit_timer() like data; without a process the count of tries is limited \
              by net.ipv4.tcp_orphan_retries (0 means 8).",
+    application: "Nothing, in most cases: its program had closed already. The other program reads end of file a little \
+                  later.",
+    sure: "That it was repeated is proven. Whether the FIN or its acknowledgement was lost, a capture at the other end \
+           tells.",
     look_alikes: &[
         ("fin-wait-1-stuck", "there no copy is ever acknowledged"),
         ("two connections", "a FIN with another number belongs to another connection on the same ports"),

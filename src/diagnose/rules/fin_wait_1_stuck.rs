@@ -10,18 +10,23 @@ pub static RULE: Rule = Rule {
     id: "fin-wait-1-stuck",
     title: "A FIN that nothing acknowledges",
     severity: Severity::Warning,
+    shows: "the same FIN again and again at growing intervals, and no frame comes back",
     what: "One end closed and sent its FIN again and again; nothing acknowledged it. Its kernel keeps the connection for a while and \
            gives it up in the end. No program waits for it any more, but what was sent before the FIN may not have arrived.",
     why: "The other host is gone, or the path to it is, or a box on the path has forgotten the connection.",
     kernel: "A socket without a process stays in FIN_WAIT_1 until tcp_write_timeout() gives up after \
              net.ipv4.tcp_orphan_retries tries (0 means 8), or until memory for such sockets runs out \
              (net.ipv4.tcp_max_orphans).",
+    application: "Nothing: the program had closed and is not told. What it wrote just before may be lost without an \
+                  error.",
+    sure: "That nothing acknowledged it is proven. Whether the host or the path is gone, a capture at the other end \
+           tells: does the FIN arrive there?",
     look_alikes: &[
         ("fin-retransmitted", "there a copy is acknowledged in the end"),
         ("peer-vanished-rto", "there data is repeated, and a program waits"),
     ],
     next: &[
-        "See whether the other host is reachable, and whether a box on the path forgets connections.",
+        "A single one needs nothing. If there are many: is the other host reachable, and does a box on the path forget connections?",
         "Many of them hold memory: on Linux see net.ipv4.tcp_orphan_retries and tcp_max_orphans.",
     ],
     refs: &["RFC 9293 section 3.6", "tcp(7): tcp_orphan_retries"],

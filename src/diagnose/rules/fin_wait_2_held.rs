@@ -10,12 +10,17 @@ pub static RULE: Rule = Rule {
     id: "fin-wait-2-held",
     title: "A half-closed connection was held until a timer ended it",
     severity: Severity::Warning,
+    shows: "a FIN and its acknowledgement, a long wait, then a reset by the end that had sent the FIN",
     what: "One end said that it would send no more, and the other acknowledged that and never closed its own side. The first kept \
            the connection until its program gave up and ended it by a reset.",
     why: "The other program does not close after it has read the end (see close-wait-leak). The kernel's own limit for such \
           connections (on Linux 60 s) holds only once the program has let go of the socket; a proxy that keeps it has its own timer.",
     kernel: "A socket that a program still holds stays in FIN_WAIT_2 without limit. Without a program, \
              tcp_time_wait() keeps it for net.ipv4.tcp_fin_timeout, 60 s by default.",
+    application: "The program that had sent the FIN waited for the other's end of file and gave up. The other program \
+                  gets ECONNRESET at its next use of the connection.",
+    sure: "The order and the wait are proven; that a timer of the holding program ended it is likely. A capture at the \
+           other end shows whether its FIN had been sent and lost.",
     look_alikes: &[
         ("close-wait-leak", "the same seen from the other end, as long as nobody gives up"),
         ("reset-after-close", "there the reset answers something that came late"),

@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "goaway-race",
     title: "A new HTTP/2 request met the server's GOAWAY",
     severity: Severity::Problem,
+    shows: "in HTTP/2 without TLS: a stream above the last one that a GOAWAY names, and no answer to it",
     what: "The server announced that it takes no further requests on this connection (GOAWAY), and the client began one all the same, \
            most often since the two crossed on the way. The server never answers it; that the announcement excludes it means that \
            it was not processed, so it may be sent again.",
@@ -18,6 +19,11 @@ pub static RULE: Rule = Rule {
           that names the highest possible stream, and a pause, every request under way at that moment fails.",
     kernel: "GOAWAY is data like any other to it. Once the server has called close(), data that still comes ends the \
              socket by a reset (reason TCP_ABORT_ON_DATA; counter TcpExtTCPAbortOnData).",
+    application: "The client's call fails, in gRPC as UNAVAILABLE (`transport is closing`), in Go as `http2: server \
+                  sent GOAWAY and closed the connection`; a good library sends it again by itself. The server's \
+                  program never saw it.",
+    sure: "Proven where HTTP/2 is in clear text: both frames name the stream. Under TLS nothing of it can be seen; \
+           decrypt it first. The other end would show the same.",
     look_alikes: &[
         ("close-race-crossing", "there the server just closes: whether it processed the request stays open"),
         ("too-many-pings", "there the server ends the connection as a punishment, with an error"),

@@ -12,6 +12,8 @@ pub static RULE: Rule = Rule {
     id: "hairpin-tuple-clash",
     title: "Two connections met on the same addresses and ports",
     severity: Severity::Problem,
+    shows: "a host's SYN comes back to it from its own address, or two connections arrive with equal addresses and \
+            ports",
     what: "A load balancer keeps the client's address and changes only the server's. Then a host that connects to a service which it \
            runs itself gets its own SYN back, from its own address; or two connections of one client, to two addresses of the load \
            balancer, arrive at the same host with equal addresses and ports. The host cannot serve them, and connecting times out.",
@@ -21,6 +23,9 @@ pub static RULE: Rule = Rule {
              tcp_validate_incoming() (counters TcpExtTCPSYNChallenge, TcpExtTCPChallengeACK). A packet from outside \
              with one of the host's own addresses as its source is dropped in fib_validate_source(), unless \
              net.ipv4.conf.DEVICE.accept_local is set.",
+    application: "The client's connect() hangs and fails with ETIMEDOUT, now and then and as if by chance.",
+    sure: "Likely where the SYN is seen to come back. A capture at the target, which sees both connections arrive, \
+           proves it.",
     look_alikes: &[
         (
             "half-open-syn-challenge",

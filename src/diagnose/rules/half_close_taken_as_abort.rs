@@ -10,12 +10,17 @@ pub static RULE: Rule = Rule {
     id: "half-close-taken-as-abort",
     title: "A request whose sender half-closed was never answered",
     severity: Severity::Problem,
+    shows: "the client's FIN comes first, right after its request; the server closes without a response",
     what: "The client sent a request and, right after it, a FIN: it has no more to send, but still listens. The server closed \
            without any answer, as if the client had gone.",
     why: "Some servers and proxies stop their work when a client's FIN comes, since most clients that close early really have gone. \
           From a FIN alone they cannot tell.",
     kernel: "To the kernel a FIN is only the end of one direction: tcp_fin() reports end of file, and both sides \
              may go on. The decision to give up was the program's.",
+    application: "The client reads end of file instead of an answer. The server's program saw end of file right after \
+                  the request and took it for a client that had gone (nginx logs 499).",
+    sure: "The order of the frames is proven. Whether the client still listened no frame shows, since a full close \
+           looks the same until data comes. Its program or a capture with a late answer of the server tells.",
     look_alikes: &[
         ("client-gave-up", "there the client's FIN comes after it has waited for a while"),
         ("an ordinary close", "there the response comes before the last FIN"),

@@ -12,6 +12,8 @@ pub static RULE: Rule = Rule {
     id: "half-closed-reuse",
     title: "Request on a connection that the server had closed",
     severity: Severity::Problem,
+    shows: "the server's FIN after a silence; then a request whose acknowledgement number covers that FIN; then resets \
+            without ACK",
     what: "The server closed an idle connection: it sent a FIN, which means \"I will send nothing more\". The client's \
            kernel had received it, but the client's pool still handed the connection out, and the next request went to \
            a server that was gone. The server's kernel answered with a reset (RST), and the request was lost.",
@@ -22,6 +24,13 @@ pub static RULE: Rule = Rule {
              tcp_timewait_state_process() answers new data by a reset and ends it (reset reason \
              TCP_TIMEWAIT_SOCKET). The other kernel took the FIN in tcp_fin() and goes on accepting writes: \
              CLOSE_WAIT may send.",
+    application: "The client's write() succeeds. Its next read() returns end of file, not an error, since the FIN came \
+                  before the reset; libraries call that `unexpected end of stream`, `NoHttpResponseException`, \
+                  `RemoteDisconnected` or `socket hang up`. The server's program sees nothing: it had closed.",
+    sure: "That the client had the FIN is proven at any place of capture, by the acknowledgement number of its \
+           request. That an idle timeout sent the FIN is likely; several connections closed after the same silence \
+           make it sure. A capture at the server would tell when the FIN left, and that the resets are the server's \
+           own.",
     look_alikes: &[
         (
             "close-race-crossing",

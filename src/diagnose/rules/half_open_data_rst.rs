@@ -12,12 +12,17 @@ pub static RULE: Rule = Rule {
     id: "half-open-data-rst",
     title: "Data for a connection that the other end no longer knows",
     severity: Severity::Problem,
+    shows: "no FIN anywhere; a reset answers data after a whole round trip, with the host's own hop count",
     what: "The connection was open and nobody had closed it, as far as the frames show. Yet when one end sent data, the other \
            answered with a reset: it no longer knew the connection. The data was lost.",
     why: "Usually the other host was restarted or lost the connection (a crash, a failover, an address that moved), or its \
           close was never seen here. A box on the path that forgot the connection can answer in its name.",
     kernel: "tcp_v4_rcv() finds no socket for the segment and answers by a reset whose number is the segment's \
              acknowledgement number (reason NO_SOCKET; counter TcpOutRsts).",
+    application: "The sender's next read() or write() fails with ECONNRESET, and the data is lost. On the other host \
+                  no program knows of the connection.",
+    sure: "That the reset answers this data is proven by its number. That it came from the host itself is likely; a \
+           capture at the other end proves it, and shows whether an earlier FIN was lost on its way.",
     look_alikes: &[
         ("half-closed-reuse", "there the other end had said FIN before"),
         ("middlebox-idle-rst-on-use", "there a box answers: sooner than a round trip, or with another hop count"),

@@ -9,6 +9,7 @@ pub static RULE: Rule = Rule {
     id: "half-open-syn-challenge",
     title: "The server still held an older connection on the same ports",
     severity: Severity::Warning,
+    shows: "a bare ACK with an old number answers the SYN; a reset; the SYN again, now accepted",
     what: "The client asked for a new connection, and the server answered for an old one on the same addresses and ports, which \
            nobody had closed. The client's reset ended that one, and its next SYN can be accepted.",
     why: "The client's host was restarted, or a NAT before it gave the same port to somebody else, while the server knew nothing \
@@ -16,6 +17,10 @@ pub static RULE: Rule = Rule {
     kernel: "tcp_validate_incoming() answers a SYN into a live connection by an acknowledgement and keeps the \
              connection (counters TcpExtTCPSYNChallenge and TcpExtTCPChallengeACK). The asking end, in SYN_SENT, \
              answers that by a reset, which fits, and ends the old connection.",
+    application: "The client's connect() takes longer than usual, by a second where the SYN had to be repeated, and \
+                  then succeeds. If the server's program still holds the old connection, it gets ECONNRESET on it.",
+    sure: "Proven by the numbers: the answer belongs to another connection on the same ports. Whose that was, a \
+           capture at the server that begins earlier would show.",
     look_alikes: &[
         ("time-wait-reuse-refused", "there the old connection had been closed by both"),
         ("synack-not-accepted", "there a SYN-ACK comes, and it acknowledges the SYN"),

@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "handshake-ack-lost",
     title: "The server does not take the last step of the handshake",
     severity: Severity::Problem,
+    shows: "the client acknowledges the SYN-ACK and sends its request, and the SYN-ACK comes again and again",
     what: "The server accepted, the client acknowledged that and sent its request, and yet the server sent its acceptance again \
            and again: it did not take the client's acknowledgement. For the client the connection is open, for the server it is \
            not.",
@@ -18,6 +19,10 @@ pub static RULE: Rule = Rule {
           (asymmetric routes), a filter, or a NAT. A full accept queue at the server looks the same from the client's side.",
     kernel: "Until the last acknowledgement comes, the server has only a request (SYN_RECEIVED), and \
              reqsk_timer_handler() repeats the SYN-ACK net.ipv4.tcp_synack_retries times (5 by default).",
+    application: "The client's connect() and write() succeed; its read() waits in vain. The server's program knows \
+                  nothing of the connection.",
+    sure: "From the client it cannot be told from a full accept queue. A capture at the server decides: does the \
+           client's acknowledgement arrive there?",
     look_alikes: &[
         ("accept-queue-overflow", "there the acknowledgement arrives at the server, which a capture there shows"),
         ("defer-accept-stall", "there the server waits on purpose until the client speaks"),

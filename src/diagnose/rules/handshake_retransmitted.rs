@@ -11,11 +11,15 @@ pub static RULE: Rule = Rule {
     id: "handshake-retransmitted",
     title: "A frame of the handshake was sent again",
     severity: Severity::Warning,
+    shows: "a SYN or SYN-ACK twice or more, then an open connection",
     what: "A SYN or SYN-ACK was sent again by its timer, and then the connection opened. Nothing was lost but time: the first \
            repetition usually comes after one second.",
     why: "The frame or its answer was lost on the way, or dropped by a host or box that was busy. Once is chance; often to one \
           server is not.",
     kernel: "tcp_retransmit_timer() repeats a SYN, reqsk_timer_handler() a SYN-ACK; both begin with one second.",
+    application: "The client's connect() takes a second or more longer and then succeeds.",
+    sure: "That it was repeated is proven. Which of the two frames was lost, and on which side, a capture at the other \
+           end tells.",
     look_alikes: &[
         ("syn-no-answer", "there the connection never opens"),
         ("accept-queue-overflow", "there the server ignores more than chance would, or what it has received"),

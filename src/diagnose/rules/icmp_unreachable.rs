@@ -11,11 +11,16 @@ pub static RULE: Rule = Rule {
     id: "icmp-unreachable",
     title: "The network says: unreachable",
     severity: Severity::Problem,
+    shows: "an ICMP error that quotes the connection's segment, with its reason and its sender",
     what: "A router or host sent an ICMP error about a segment of this connection: it could not be delivered, and the error \
            says why.",
     why: "There is no route, the host does not answer on its own network, or a filter forbids the traffic and says so.",
     kernel: "tcp_v4_err() turns the code into an error: connect() fails with EHOSTUNREACH, ENETUNREACH or \
              ECONNREFUSED. On a connection that is established the error is only remembered, and the timers decide.",
+    application: "connect() fails with EHOSTUNREACH (`No route to host`), ENETUNREACH or ECONNREFUSED, by the code of \
+                  the error. On an open connection the program notices nothing until a timer ends it.",
+    sure: "Proven: the error says what it is about, and who sends it. A capture near that sender shows the segment \
+           that it could not deliver.",
     look_alikes: &[
         ("syn-no-answer", "there nobody says anything"),
         ("syn-refused", "there the answer is a TCP reset"),

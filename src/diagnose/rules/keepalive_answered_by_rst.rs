@@ -10,11 +10,16 @@ pub static RULE: Rule = Rule {
     id: "keepalive-answered-by-rst",
     title: "A keep-alive probe was answered by a reset",
     severity: Severity::Problem,
+    shows: "a long silence, an empty probe one number below the next, and a reset that answers it",
     what: "An idle end asked whether the other is still there, by an empty keep-alive probe. A reset came back: the connection is \
            not known there any more. No data was lost, but the connection is gone.",
     why: "The other host was restarted or lost the connection, or a box on the path forgot it and answers in its name.",
     kernel: "tcp_keepalive_timer() sends a segment one number below the next, to force an answer. Where no socket \
              matches it, tcp_v4_rcv() answers by a reset (reason NO_SOCKET), and tcp_reset() ends the asking end.",
+    application: "The program that asked gets ECONNRESET from its next read() or write(), or is woken by it while it \
+                  waits. The other program knows of nothing; it may not exist any more.",
+    sure: "That a probe was answered by a reset is proven. Who sent it is not: the hop count tells a box from the \
+           host, and a capture at the other end proves which it was.",
     look_alikes: &[
         ("keepalive-unanswered", "there nothing comes back"),
         ("half-open-data-rst", "there data, not a probe, is answered"),

@@ -9,12 +9,17 @@ pub static RULE: Rule = Rule {
     id: "keepalive-unanswered",
     title: "Keep-alive probes stayed unanswered",
     severity: Severity::Problem,
+    shows: "empty probes at equal distances, no answer, then a reset by the end that asked",
     what: "An idle end asked whether the other is still there, by empty keep-alive probes. None was answered, so its kernel gave \
            the connection up and sent a reset.",
     why: "The other host, or the path to it, was gone. Keep-alive did its work: it found a dead connection.",
     kernel: "tcp_keepalive_timer() gives up after net.ipv4.tcp_keepalive_probes probes: it sends a reset (reason \
              TCP_KEEPALIVE_TIMEOUT), and the program's next call fails with ETIMEDOUT (counter \
              TcpExtTCPAbortOnTimeout).",
+    application: "The program that asked gets ETIMEDOUT. The other one, if it lives, gets the reset (ECONNRESET) or \
+                  nothing at all.",
+    sure: "That the probes stayed unanswered is proven. Whether the host or the path was gone, a capture at the other \
+           end tells: either the probes do not arrive there, or their answers leave and get lost.",
     look_alikes: &[
         ("middlebox-idle-drop-silent", "there data, not a probe, stays unanswered and is repeated ever more slowly"),
         ("keepalive-answered-by-rst", "there a reset answers the first probe"),

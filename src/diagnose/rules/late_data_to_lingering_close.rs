@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
     id: "late-data-to-lingering-close",
     title: "Request acknowledged by a server that had said its last word",
     severity: Severity::Problem,
+    shows: "the request comes after the FIN and is acknowledged, but no response follows",
     what: "The server had sent a FIN, so it could not answer any more, but a program still held its end open and read on \
            (a lingering close). The client's next request was acknowledged by TCP and then thrown away: no response can \
            follow.",
@@ -20,6 +21,10 @@ pub static RULE: Rule = Rule {
           has the bytes; it never says that a program has acted on them.",
     kernel: "After shutdown(SHUT_WR) the receiving side stays open, so tcp_data_queue() takes and acknowledges the \
              request. That a program reads and drops it, no kernel can know.",
+    application: "The client's write() succeeds and is even acknowledged; its next read() returns end of file. The \
+                  server's program reads the bytes, if at all, to throw them away.",
+    sure: "That the server's kernel took the request after its FIN is proven by the acknowledgement. That no program \
+           acted on it is likely, and no capture can show it: ask the server's log.",
     look_alikes: &[
         ("half-closed-reuse", "there the server's end had no program any more, and a reset answered the request"),
         (

@@ -13,12 +13,18 @@ pub static RULE: Rule = Rule {
     id: "lb-rehash-rst",
     title: "Some live connections were led to a host that does not know them",
     severity: Severity::Problem,
+    shows: "several connections to one address are reset in the middle of their work, within seconds, while others go \
+            on",
     what: "Within seconds several connections to one address, in the middle of their work, had their next data answered by a reset from \
            a host that knows no such connection, while other connections to that address went on. A restart would have ended all.",
     why: "A load balancer chose its targets anew (a target came or went, a failover, another equal-cost route) and led a part of the \
           connections to another target, which has no socket for them.",
     kernel: "On the new target tcp_v4_rcv() finds no socket for the segment and answers by a reset whose number is the \
              segment's acknowledgement number (reason NO_SOCKET; counter TcpOutRsts).",
+    application: "Some clients get ECONNRESET in the middle of a request, all at the same moment; others notice \
+                  nothing. No program of a server closed anything.",
+    sure: "A suspicion from one client, likely with many connections and a change of targets at that moment. Captures \
+           at two targets prove it: the data arrives at the one that does not know it.",
     look_alikes: &[
         ("half-open-data-rst", "there the one host was restarted or lost its state: all its connections are gone"),
         ("middlebox-idle-rst-on-use", "there only connections that were idle for long are hit"),
@@ -29,7 +35,7 @@ pub static RULE: Rule = Rule {
         "Let it keep a table of connections, or use consistent hashing; drain a target before it is taken out.",
         "Let clients repeat requests that may be repeated.",
     ],
-    refs: &["RFC 9293 section 3.5.2", "projectcalico/felix#2675"],
+    refs: &["RFC 9293 section 3.5.2", "projectcalico/calico#1213"],
     sample: "lb-rehash-rst",
     twin: "half-open-data",
     check: Check::All(check),

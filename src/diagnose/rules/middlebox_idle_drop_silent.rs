@@ -10,6 +10,7 @@ pub static RULE: Rule = Rule {
     id: "middlebox-idle-drop-silent",
     title: "Data after a long silence was never answered",
     severity: Severity::Problem,
+    shows: "a long silence; then data that is repeated ever more slowly, and no frame of any kind comes back",
     what: "The connection had been idle for long. When one end sent data again, nothing came back, and it repeated the data ever \
            more slowly. Both ends still believe in the connection.",
     why: "A firewall, NAT or load balancer on the path usually forgets connections that are idle for some minutes, and drops what \
@@ -17,6 +18,11 @@ pub static RULE: Rule = Rule {
     kernel: "Neither kernel is told. The sender's tcp_retransmit_timer() repeats the data at growing intervals and \
              gives up after net.ipv4.tcp_retries2, about 924 s by default (counter TcpExtTCPAbortOnTimeout). The \
              receiver's kernel sees nothing.",
+    application: "The sender's write() succeeds and its read() waits, until the program's own timeout or, on Linux, \
+                  for about 15 minutes until ETIMEDOUT. The other program waits, too, and knows of nothing.",
+    sure: "That nothing answered after a silence is proven; that a box on the path forgot the connection is likely, \
+           since a host that went away looks the same. A capture at the other end decides: the data leaves here and \
+           does not arrive there, though that host lives.",
     look_alikes: &[
         ("peer-vanished-rto", "there the connection was in use a moment before"),
         ("half-closed-reuse", "there the other end had closed, and answers by a reset"),

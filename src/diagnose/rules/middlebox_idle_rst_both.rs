@@ -13,12 +13,17 @@ pub static RULE: Rule = Rule {
     id: "middlebox-idle-rst-both",
     title: "An idle connection was reset in both directions at once",
     severity: Severity::Problem,
+    shows: "a long silence, then a reset in the name of one end, or of both at nearly the same moment, though nothing \
+            had been sent",
     what: "The connection had been idle for long. Then resets came in the names of both ends at nearly the same moment, and nothing \
            had set them off. A capture at one end shows one of the two.",
     why: "A load balancer or firewall on the path ends connections that are idle for too long, and tells both ends (Azure Load \
           Balancer with TCP reset, some firewalls).",
     kernel: "Both kernels take the resets like any other whose number fits (tcp_reset()), since they cannot tell \
              who sent them.",
+    application: "Each program's next read() or write() fails with ECONNRESET, though both had been silent.",
+    sure: "From one end it is likely: the reset came unasked into a silence. Two captures prove it: each end received \
+           a reset that the other had not sent.",
     look_alikes: &[
         ("middlebox-idle-rst-on-use", "there data sets the reset off"),
         ("keepalive-answered-by-rst", "there a probe sets it off"),

@@ -11,12 +11,18 @@ pub static RULE: Rule = Rule {
     id: "middlebox-idle-rst-on-use",
     title: "A box on the path reset a connection that had been idle",
     severity: Severity::Problem,
+    shows: "no FIN anywhere; after a long silence the first segment is answered by a reset, sooner than a round trip \
+            or with another hop count",
     what: "The connection had been idle for long. The first data after that was answered by a reset in the other end's name, which \
            does not look like that end. No FIN had come.",
     why: "A load balancer, NAT or firewall on the path usually forgets connections that are idle for some minutes, and answers \
           later use by a reset. The other end knows nothing of it.",
     kernel: "The receiver's kernel takes the reset like any other whose number fits (tcp_reset()), since it cannot \
              tell who sent it.",
+    application: "The sender's next read() or write() fails with ECONNRESET, at the first use after a pause. The other \
+                  program notices nothing, or a reset of its own later.",
+    sure: "Likely from one end, by the reset's hop count or its speed. A capture at the other end proves it: a reset \
+           that arrives here and never left there came from the path.",
     look_alikes: &[
         ("half-open-data-rst", "there the reset looks like the other end, and takes a full round trip"),
         ("half-closed-reuse", "there the other end had said FIN"),

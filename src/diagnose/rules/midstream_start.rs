@@ -8,10 +8,14 @@ pub static RULE: Rule = Rule {
     id: "midstream-start",
     title: "The beginning is not in the capture",
     severity: Severity::Note,
+    shows: "no SYN at the beginning of the connection",
     what: "The connection was open before the capture began. Its first numbers, its window scale and who opened it are not known: \
            states begin as assumed, and a window may be many times larger than it looks.",
     why: "The capture was started too late, or keeps only the last part of the traffic.",
     kernel: "Nothing that can be told: the connection was made before.",
+    application: "Nothing: the capture began late.",
+    sure: "Proven: the handshake is missing. The states of both ends, their roles and the windows are assumptions from \
+           there on.",
     look_alikes: &[("one-direction-only", "there the SYN-ACK, or all of one end, is missing")],
     next: &["Capture from before the connection begins."],
     refs: &["RFC 7323 section 2.2"],

@@ -11,13 +11,17 @@ pub static RULE: Rule = Rule {
     id: "nagle-delayed-ack",
     title: "A small write waited for a delayed acknowledgement",
     severity: Severity::Warning,
+    shows: "a small segment waits until the one before is acknowledged, 40 or 200 ms later, again and again",
     what: "One end wrote a message in two small parts. The first left at once; the second waited until the first was acknowledged \
            (Nagle's algorithm), while the other end held that acknowledgement back because it expected to have an answer soon. \
            Each such message costs a pause, usually of 40 ms on Linux and 200 ms elsewhere.",
     why: "The sending program makes two writes before it reads, and has not set TCP_NODELAY.",
-    kernel: "tcp_nagle_check() holds a small segment back while another one is not acknowledged; the other kernel's \
-             tcp_delack_timer() waits up to 40 ms for something to acknowledge along with (counter \
-             TcpExtDelayedACKs).",
+    kernel: "tcp_nagle_check() holds a small segment back while another one is not acknowledged; the other kernel \
+             waits for something to send along with it, 40 ms at least and 200 ms at most, until tcp_delack_timer() \
+             sends it (counter TcpExtDelayedACKs).",
+    application: "Each call takes 40 ms (or 200 ms) longer than it should; nothing fails.",
+    sure: "Likely where the wait ends with the acknowledgement each time. A capture at the sender shows best that the \
+           second part left just when the acknowledgement came.",
     look_alikes: &[
         ("tail-loss-rto", "there a segment is sent twice"),
         ("a slow program", "it does not send just when the acknowledgement comes"),

@@ -10,6 +10,7 @@ pub static RULE: Rule = Rule {
     id: "offload-giant-frames",
     title: "Frames larger than a segment may be",
     severity: Severity::Note,
+    shows: "frames with more payload than the other end said it takes in one segment",
     what: "Some frames carry more than the other end said that it takes in a segment. On the wire there were several segments: the \
            capture was taken on one of the two hosts, where they are handled as one.",
     why: "Segmentation offload: the sender's kernel hands large pieces to its network card, which cuts them (TSO, GSO); the \
@@ -17,6 +18,9 @@ pub static RULE: Rule = Rule {
           sizes say nothing about what the path takes.",
     kernel: "tcp_write_xmit() builds frames of many segments; the device cuts them (TSO), or tcp_gso_segment() does \
              just before it. At the receiver tcp_gro_receive() joins segments before TCP, and the capture, sees them.",
+    application: "Nothing.",
+    sure: "Proven where the SYN with the limit is in the capture. A capture at the other end shows its own host's way \
+           of joining them.",
     look_alikes: &[
         ("pmtu-black-hole", "there the size of single segments, none larger than agreed, decides whether they pass"),
         ("jumbo frames", "there both ends announce a larger segment size in their SYNs"),

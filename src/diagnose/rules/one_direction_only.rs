@@ -10,14 +10,17 @@ pub static RULE: Rule = Rule {
     id: "one-direction-only",
     title: "Only one end's frames are in the capture",
     severity: Severity::Note,
+    shows: "frames of one end alone, which acknowledge bytes of the other",
     what: "One end acknowledges bytes of the other, and not one frame of the other is in the capture. What that end did is known only \
            from these acknowledgements.",
     why: "The capture was taken where only one direction passes: a mirror port of one direction, or routes that differ there and \
           back. A firewall at such a place sees just as little, and may drop what it cannot follow.",
     kernel: "Nothing that can be told of the end that is not in the capture.",
+    application: "Nothing that could be told of the end that is not seen.",
+    sure: "Proven: its bytes were acknowledged and none is here. Capture at one of the two hosts to see both.",
     look_alikes: &[("syn-no-answer", "there nothing was answered, and the client does not go on")],
     next: &["Capture where both directions pass, best at one of the two hosts."],
-    refs: &["RFC 9293 section 3.10.7"],
+    refs: &["RFC 9293 section 3.4"],
     sample: "one-direction",
     twin: "syn-unanswered",
     check: Check::Each(check),

@@ -11,12 +11,16 @@ pub static RULE: Rule = Rule {
     id: "options-stripped",
     title: "A box on the path took options out of a SYN",
     severity: Severity::Warning,
+    shows: "the same SYN at two places, with fewer options at one of them",
     what: "The same SYN was captured at two places, and at one of them it lacks options that it has at the other. What one end \
            offered, the other never saw, so the connection goes without.",
     why: "A firewall, a load balancer or a proxy between the two places removes options that it does not know or was told to remove \
           (\"TCP normalisation\").",
     kernel: "tcp_parse_options() reads what a SYN offers; what one of the two SYNs lacks is not used. \
              net.ipv4.tcp_window_scaling, tcp_sack and tcp_timestamps say what a host offers itself.",
+    application: "Nothing at once. Transfers are slower where window scaling or selective acknowledgements are gone.",
+    sure: "Proven by two captures of the same SYN; with one alone it cannot be told from a host that does not offer \
+           the option.",
     look_alikes: &[
         ("syn-option-blackhole", "there the SYN with the option vanishes, and its sender tries again without"),
         ("window-scale-lost", "there both ends agree on an option, and a box in between does not keep to it"),

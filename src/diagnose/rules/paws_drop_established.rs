@@ -11,12 +11,16 @@ pub static RULE: Rule = Rule {
     id: "paws-drop-established",
     title: "Data with older timestamps is not taken",
     severity: Severity::Problem,
+    shows: "data with timestamps below earlier ones, each answered by the same old acknowledgement",
     what: "One end's data carries timestamps that are older than those it had sent before. The other end answers each such segment \
            with the acknowledgement that it had sent already, and never takes the bytes, as RFC 7323 demands.",
     why: "Two clocks speak on one connection: a load balancer or a failover pair took over, or a proxy mixes its own timestamps with \
           the host's.",
     kernel: "tcp_validate_incoming() drops a segment whose timestamp is older than the last one (PAWS) and answers \
              by a duplicate acknowledgement (counter TcpExtPAWSEstab).",
+    application: "The transfer stands still until a timeout, though both hosts answer.",
+    sure: "That such segments are refused is proven by the acknowledgements. Who set the wrong clock, a capture at the \
+           sender tells.",
     look_alikes: &[
         ("tail-loss-rto", "there nothing answers the copies"),
         ("reordering-not-loss", "there only few segments are older, and by little"),

@@ -14,18 +14,23 @@ pub static RULE: Rule = Rule {
     id: "paws-syn-drop",
     title: "SYNs with older timestamps stay unanswered",
     severity: Severity::Problem,
+    shows: "from one address, the SYNs with the lower timestamps stay unanswered, those with higher ones do not",
     what: "From one address came connections with different clocks. Those with the higher timestamps were answered, and those with \
            lower ones never: the server drops SYNs whose timestamp is lower than what it had seen from that address.",
     why: "Several hosts stand behind one address (NAT, load balancer), and the server compares timestamps by address. Linux did so \
           with net.ipv4.tcp_tw_recycle, which is gone since Linux 4.12; some appliances still do.",
     kernel: "Linux before 4.12 with net.ipv4.tcp_tw_recycle dropped SYNs with an older timestamp from an address \
              that it remembered (counter TcpExtPAWSPassive). Later kernels have no such setting.",
+    application: "Some clients' connect() times out again and again, others' never; from the server's program nothing \
+                  can be seen.",
+    sure: "Likely at the server, where all SYNs of the address pass, the more the longer the pattern holds. A client \
+           sees only that its own SYNs stay unanswered.",
     look_alikes: &[
         ("syn-no-answer", "there the timestamps show no pattern"),
         ("accept-queue-overflow", "there SYNs are dropped whatever their timestamps"),
     ],
     next: &[
-        "At the server: sysctl net.ipv4.tcp_tw_recycle must be 0, or be gone; look at nstat TcpExtPAWSPassive.",
+        "At the server: sysctl net.ipv4.tcp_tw_recycle must be 0, or be gone. Where it is there, nstat TcpExtPAWSPassive counts them.",
         "As a stopgap: turn timestamps off at the hosts behind the NAT.",
     ],
     refs: &["RFC 7323 section 5", "RFC 6191"],

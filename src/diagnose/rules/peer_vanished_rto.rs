@@ -10,12 +10,18 @@ pub static RULE: Rule = Rule {
     id: "peer-vanished-rto",
     title: "The other end fell silent in the middle",
     severity: Severity::Problem,
+    shows: "data that is repeated ever more slowly without any answer, on a connection that had been in use a moment \
+            ago",
     what: "One end sent data in a connection that had been in use a moment before, and repeated it ever more slowly; nothing of \
            any kind came back.",
     why: "The other host crashed or lost its network, or the path broke. Keep-alive does not help here, since it waits while \
           data is outstanding.",
     kernel: "tcp_retransmit_timer() repeats the data at doubling intervals; tcp_write_timeout() gives up after \
              net.ipv4.tcp_retries2, about 924 s by default (counter TcpExtTCPAbortOnTimeout).",
+    application: "The sender's write() succeeds and its read() waits, until the program's own timeout or, on Linux, \
+                  for about 15 minutes until ETIMEDOUT.",
+    sure: "That the other end fell silent is proven. Why is not: host, network and path look the same from here. A \
+           capture at the other end tells whether the data arrives there.",
     look_alikes: &[
         ("middlebox-idle-drop-silent", "there the connection had been idle for long before"),
         ("tail-loss-rto", "there a copy is acknowledged at last"),

@@ -10,6 +10,7 @@ pub static RULE: Rule = Rule {
     id: "pmtu-black-hole",
     title: "Large segments vanish, small ones pass",
     severity: Severity::Problem,
+    shows: "large segments are repeated at the same size, while small ones are acknowledged",
     what: "The handshake and small messages went through. A large segment did not: it was sent again and again at the same size and \
            never acknowledged, though the other end was there and took smaller ones.",
     why: "A link on the path takes only smaller packets (a tunnel, a VPN, PPPoE, a translator), and the ICMP message that would say \
@@ -17,6 +18,10 @@ pub static RULE: Rule = Rule {
     kernel: "tcp_retransmit_timer() repeats the large segment; only an ICMP error `fragmentation needed` would make \
              it smaller (tcp_v4_mtu_reduced()). net.ipv4.tcp_mtu_probing = 1 lets Linux try smaller ones by itself \
              after some losses.",
+    application: "Connecting and small messages work; a large request, response or TLS certificate hangs until a \
+                  timeout.",
+    sure: "Likely: sizes and answers are seen, the lost ICMP message is not. A capture at the other end proves it: no \
+           large segment arrives there.",
     look_alikes: &[
         ("peer-vanished-rto", "there nothing of any size is answered"),
         ("window-scale-lost", "there segments vanish by their place in the window, whatever their size"),

@@ -12,12 +12,17 @@ pub static RULE: Rule = Rule {
     id: "probe-half-open",
     title: "Opened and left: a probe, or a client that did not wait",
     severity: Severity::Note,
+    shows: "a SYN, a SYN-ACK and a reset, or a close without a byte, at regular distances",
     what: "The client asked for a connection, and answered the server's acceptance by a reset: no program wanted the \
            connection any more, or it never did. Nothing was sent.",
     why: "Health checks of load balancers and port scanners do this on purpose. A client that stops waiting before the \
           server's answer is there leaves the same frames.",
     kernel: "A program's connect() that is closed before the answer comes leaves no socket, so the SYN-ACK is \
              answered by a reset; a port scanner sends that reset itself.",
+    application: "Often nothing. A server that was told of the connection may log `TLS handshake error: EOF` or \
+                  `connection reset by peer`.",
+    sure: "That the opener left at once is proven; that it is a health check is likely by its period and its few \
+           addresses. A capture at the other end would show the same.",
     look_alikes: &[
         ("linger-zero-abort", "there payload had been sent, or the connection was kept for a while"),
         ("synack-not-accepted", "there the client asks again: the answer did not fit"),
@@ -26,7 +31,7 @@ pub static RULE: Rule = Rule {
         "If it comes from a few addresses at a fixed period: nothing, it is a health check.",
         "If it comes from ordinary clients: compare their connect timeout with how long the answer took.",
     ],
-    refs: &["RFC 9293 section 3.5.2", "haproxy/haproxy#3153"],
+    refs: &["RFC 9293 section 3.5.2", "acassen/keepalived#2560"],
     sample: "connect-abandoned",
     twin: "syn-answered-late",
     check: Check::Each(check),

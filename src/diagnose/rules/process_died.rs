@@ -13,12 +13,17 @@ pub static RULE: Rule = Rule {
     id: "process-died",
     title: "The server ended, with all its connections",
     severity: Severity::Problem,
+    shows: "the server's connections end together, some by resets, and new ones are refused",
     what: "At one moment the server's connections ended together: by a FIN where all had been read, by a reset where bytes were \
            unread or where its program had not accepted yet. From then on new connections were refused.",
     why: "The server's process was killed, crashed, or was stopped without waiting for its connections.",
     kernel: "When a process ends, the kernel closes its sockets as close() would: a FIN, or a reset where bytes \
              were unread (counter TcpExtTCPAbortOnClose). A listener that ends resets what waited in its queue \
              (inet_csk_listen_stop()).",
+    application: "Clients get end of file or ECONNRESET on what they had, and ECONNREFUSED on what they try next. The \
+                  server's program is gone; whatever it logged last stands in its log or the system's.",
+    sure: "Likely: the capture shows that all ended at once, not why. It is surer at the server, where all connections \
+           pass; the system's log decides.",
     look_alikes: &[
         ("drain-or-reload-close", "there idle connections get FINs, and new connections are accepted"),
         ("close-with-unread-data", "there one connection ends, and the server goes on"),

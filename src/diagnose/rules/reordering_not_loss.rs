@@ -10,11 +10,15 @@ pub static RULE: Rule = Rule {
     id: "reordering-not-loss",
     title: "Segments overtook each other; none was lost",
     severity: Severity::Note,
+    shows: "segments behind later ones, duplicate acknowledgements, and no repetition that was needed",
     what: "Some segments arrived after later ones. The receiver said so by duplicate acknowledgements, which look like loss, and \
            then had everything. Nothing had to be sent again for it.",
     why: "Several paths or queues carry one connection: link bundles, several cores, wireless repetition.",
     kernel: "tcp_check_sack_reordering() learns from it and waits longer before it calls something lost (counters \
              TcpExtTCPSACKReorder, TcpExtTCPTSReorder).",
+    application: "Nothing.",
+    sure: "Proven where everything arrived and the identifications show the order of sending. A capture at the sender \
+           shows the order in which they left.",
     look_alikes: &[("tail-loss-rto", "there data is sent again, and the wait is a timer's")],
     next: &["Nothing, unless transfers are slow: then see that one connection keeps to one path."],
     refs: &["RFC 4653", "RFC 2883"],

@@ -10,12 +10,17 @@ pub static RULE: Rule = Rule {
     id: "reset-after-close",
     title: "Reset after the close",
     severity: Severity::Warning,
+    shows: "both ends, or the one that answers, had closed; then a reset to what still came",
     what: "One end had closed, and its kernel had forgotten the connection or kept only a remnant of it. What still came from the \
            other end was answered by resets. Where only a FIN or an acknowledgement was answered, nothing was lost.",
     why: "A kernel keeps a closed connection for a limited time (on Linux 60 s), for as many connections as it has room for, or \
           not at all if the program said so. After that it answers by a reset.",
     kernel: "The time-wait socket, or none at all, answered: tcp_timewait_state_process() or tcp_v4_rcv(). That \
              needs no process.",
+    application: "Nothing where only a FIN was answered. Where data was answered, its sender may get EPIPE or \
+                  ECONNRESET.",
+    sure: "That the reset is an answer is proven by its number. Why nothing was left to take the segment is likely \
+           from the time since the close. The other end would show the same.",
     look_alikes: &[
         ("half-closed-reuse", "there a request is lost"),
         ("client-gave-up", "there an answer is lost that the client had asked for"),

@@ -9,10 +9,15 @@ pub static RULE: Rule = Rule {
     id: "reset-unexplained",
     title: "Reset without a visible reason",
     severity: Severity::Warning,
+    shows: "a reset, and nothing before it that explains it",
     what: "The connection was ended by a reset, and what led to it is not in the capture, or does not fit any kind known here.",
     why: "Usually the capture began too late or lacks frames: a FIN before the reset, or the segment that it answers.",
     kernel: "By its form the reset answers a segment (tcp_v4_send_reset()) or was sent by a live socket \
              (tcp_send_active_reset()); what went before is not in the capture.",
+    application: "The program gets ECONNRESET at its next read() or write(), or EPIPE if it had been told of the end \
+                  before.",
+    sure: "Only the form is sure: an answer, or an abort. A capture from the connection's beginning, at both ends, \
+           would tell the cause.",
     look_alikes: &[
         ("half-closed-reuse", "the same reset, with the FIN before it in the capture"),
         ("half-open-data-rst", "the same reset, with the whole connection in the capture and no FIN"),

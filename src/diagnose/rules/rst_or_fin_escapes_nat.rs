@@ -13,18 +13,23 @@ pub static RULE: Rule = Rule {
     id: "rst-or-fin-escapes-nat",
     title: "A last frame left with the private address",
     severity: Severity::Warning,
+    shows: "a FIN or reset from a private address that has no connection here, with the next numbers of another \
+            connection",
     what: "A FIN or reset came from a private address that has no connection here, and its numbers are just the next ones of another \
            connection to the same server. The server cannot tie it to that connection, and goes on waiting.",
     why: "A NAT had forgotten the connection, or took the frame for invalid, and let it pass as it was.",
     kernel: "nf_conntrack forgets a connection or marks the segment as INVALID, and such segments pass untranslated \
              unless a rule drops them.",
+    application: "The program of the end that did not get it waits: it is never told that the other has closed.",
+    sure: "Likely by the numbers, which fit the other connection exactly. A capture inside of the NAT proves it: the \
+           frame goes in and comes out untranslated.",
     look_alikes: &[
         ("reset-unexplained", "there no other connection has these numbers"),
         ("close-wait-leak", "there the end that does not close got the FIN"),
     ],
     next: &[
         "On the NAT: drop what connection tracking calls invalid, and raise its time for half-closed connections (Linux: \
-         net.netfilter.nf_conntrack_tcp_timeout_close_wait, usually 60 s).",
+         net.netfilter.nf_conntrack_tcp_timeout_close_wait, 60 s by default).",
     ],
     refs: &["kubernetes/kubernetes#32551", "moby/moby#18630"],
     sample: "fin-escapes-nat",

@@ -10,11 +10,15 @@ pub static RULE: Rule = Rule {
     id: "sack-seq-mismatch",
     title: "Selective acknowledgements that do not fit the numbers",
     severity: Severity::Warning,
+    shows: "selective acknowledgements that lie outside of all that was sent, always by the same distance",
     what: "The receiver names the blocks that it has, and these blocks lie far outside of what was sent, by the same distance each \
            time. The sender must ignore them, and repairs losses only by its timer.",
     why: "A firewall on the path rewrites sequence numbers (randomisation) and forgets the numbers inside the SACK option.",
     kernel: "tcp_sacktag_write_queue() ignores blocks outside of what was sent (counter TcpExtTCPSACKDiscard), so \
              that losses are repaired slowly, as without SACK.",
+    application: "Transfers with losses are slow; nothing fails.",
+    sure: "Proven at the sender by the constant distance. A capture at the receiver shows the numbers before they were \
+           changed.",
     look_alikes: &[("tail-loss-rto", "there no selective acknowledgement could help")],
     next: &["Turn off the randomisation of sequence numbers for these connections, or update the firewall."],
     refs: &["RFC 2018"],

@@ -8,6 +8,7 @@ pub static RULE: Rule = Rule {
     id: "self-connect",
     title: "The client connected to itself",
     severity: Severity::Problem,
+    shows: "the same address and port at both ends; a SYN and a SYN-ACK with the same number",
     what: "Both ends have the same address and the same port: the program is connected to itself, and reads back what it \
            writes.",
     why: "The program tried again and again to reach a local port on which nobody listened, a port from the range that the kernel \
@@ -16,6 +17,9 @@ pub static RULE: Rule = Rule {
     kernel: "connect() to a port of net.ipv4.ip_local_port_range may be given that very port as its own. The SYN \
              then meets its own socket in SYN_SENT, which takes it for a simultaneous open \
              (tcp_rcv_synsent_state_process()).",
+    application: "connect() succeeds, and the program reads back what it wrote: protocol errors, or a peer that seems \
+                  to answer with requests. A service that starts later fails with `address already in use`.",
+    sure: "Proven by the addresses. There is no other end.",
     look_alikes: &[("syn-refused", "what these attempts get as long as the ports differ")],
     next: &[
         "Start the service before its clients, or let it listen on a port outside net.ipv4.ip_local_port_range.",

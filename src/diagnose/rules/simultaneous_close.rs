@@ -10,10 +10,13 @@ pub static RULE: Rule = Rule {
     id: "simultaneous-close",
     title: "Both ends closed at the same time: harmless",
     severity: Severity::Note,
+    shows: "two FINs of which neither acknowledges the other",
     what: "Each end sent its FIN before it had the other's. Both then pass through CLOSING, a state that is seldom seen, and \
            end in TIME_WAIT.",
     why: "Both programs closed within one round trip, often because both follow the same event or the same timer.",
     kernel: "tcp_fin() in FIN_WAIT_1 moves to CLOSING; the acknowledgement of the own FIN then leads to TIME_WAIT.",
+    application: "Both programs read end of file after they had closed. Nothing is lost.",
+    sure: "Proven by the acknowledgement numbers. Nothing needs to be added.",
     look_alikes: &[
         ("an ordinary close", "there the second FIN acknowledges the first"),
         ("close-race-crossing", "there a FIN crosses a request, and something is lost"),

@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "small-window",
     title: "The receive window is too small for this path",
     severity: Severity::Warning,
+    shows: "the receiver's window is filled each round trip, and the sender waits for the next acknowledgement",
     what: "The sender filled the receiver's window again and again, and had to wait a round trip each time before it could go on. The \
            receiver had read everything; its window is small for so long a path. No more than one window fits into a round trip.",
     why: "The receiver's buffer is limited: a fixed SO_RCVBUF, small system limits (Linux: net.ipv4.tcp_rmem), no window scaling, or a \
@@ -18,6 +19,9 @@ pub static RULE: Rule = Rule {
     kernel: "tcp_snd_wnd_test() holds back what does not fit (ss -ti shows the time as rwnd_limited). At the receiver \
              tcp_rcv_space_adjust() lets the window grow up to the third number of net.ipv4.tcp_rmem, but not where \
              SO_RCVBUF was set.",
+    application: "Transfers are slow, at one window a round trip; nothing fails.",
+    sure: "Proven where the window is filled again and again. A capture at the sender is best: only there do \
+           acknowledgement and next segment show that it waited.",
     look_alikes: &[
         ("zero-window-stall", "there the receiver's program does not read, and the window closes"),
         ("window-scale-lost", "there what lies beyond the window as written vanishes"),

@@ -14,12 +14,16 @@ pub static RULE: Rule = Rule {
     id: "snat-port-race",
     title: "Single SYNs vanish in bursts of new connections",
     severity: Severity::Warning,
+    shows: "a single SYN is repeated after 1 s and then accepted, always one that was sent together with others",
     what: "One host opened many connections to one server. Now and then a SYN got lost, always one that was sent within \
            milliseconds of another, and its repetition a second later passed. No data was lost at all, so it is not the path.",
     why: "A NAT on the way (often the Linux node of a container cluster) gives two connections that begin at the same moment the same \
           port, and drops one of the two SYNs.",
     kernel: "Two new connections were given the same outer port at once; nf_conntrack then fails to confirm the \
              second and drops its SYN (counter insert_failed in `conntrack -S`).",
+    application: "Now and then a connect() takes 1 or 3 s longer, or a library's short connect timeout ends it.",
+    sure: "A suspicion from one capture: only the pattern over many connections tells it from chance. Captures on both \
+           sides of the NAT prove it: the SYN goes in and does not come out.",
     look_alikes: &[
         ("handshake-retransmitted", "there loss hits data too, or SYNs that were alone"),
         ("accept-queue-overflow", "there the SYN reaches the server"),
@@ -29,7 +33,7 @@ pub static RULE: Rule = Rule {
          (insert_failed).",
         "Let the NAT choose its ports at random (iptables: --random-fully), keep connections open, or spread the bursts.",
     ],
-    refs: &["kubernetes/kubernetes#76699"],
+    refs: &["kubernetes-sigs/ip-masq-agent#51", "kubernetes/kubernetes#76699"],
     sample: "snat-port-race",
     twin: "syn-answered-late",
     check: Check::All(check),

@@ -14,12 +14,17 @@ pub static RULE: Rule = Rule {
     id: "split-connection-proxy",
     title: "Somebody on the path acknowledges in the other end's name",
     severity: Severity::Warning,
+    shows: "acknowledgements come sooner than the other end's first answer did, and over another number of hops",
     what: "One end's acknowledgements come much sooner than the handshake took, and from another number of hops than its SYN and its \
            data. A box on the path acknowledges data that cannot have reached the far end yet.",
     why: "A proxy that makes long paths faster (on satellite links, in mobile networks, in WAN optimisers) divides the connection in \
           two and answers for each end towards the other. Acknowledged then means: taken by the box. If the box or the far half \
           fails, acknowledged bytes are lost.",
     kernel: "Nothing: tcp_ack() takes an acknowledgement with fitting numbers, whoever sent it.",
+    application: "Programs notice nothing while all goes well. If the box or the half behind it fails, bytes are lost \
+                  that had been acknowledged.",
+    sure: "Likely by time and hop count. A capture at the far end proves it: the bytes arrive there later than they \
+           were acknowledged here.",
     look_alikes: &[
         ("spoofed-rst", "there only a reset or a FIN comes from somewhere else"),
         ("synproxy-blackhole", "there the box takes over the handshake, and the data reaches nobody"),

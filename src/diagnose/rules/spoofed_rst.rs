@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "spoofed-rst",
     title: "A reset or FIN that its sender does not seem to have sent",
     severity: Severity::Problem,
+    shows: "a reset whose hop count, identification or form is not that of the host it names, which goes on afterwards",
     what: "A frame ended the connection, or tried to, but it does not look like the end that it names as its sender: another hop \
            count, or that end goes on as if it had never sent it.",
     why: "A firewall, an intrusion prevention system or a censor on the path usually ends connections like this, by policy. The \
@@ -18,6 +19,10 @@ pub static RULE: Rule = Rule {
     kernel: "tcp_reset() follows any reset whose number is exactly the next one; one that is only inside the window \
              draws a challenge ACK instead (counter TcpExtTCPChallengeACK). A FIN is taken when its number is the \
              next.",
+    application: "The program that got it fails with ECONNRESET, though its partner is well. The partner notices \
+                  nothing, or gets a reset of its own.",
+    sure: "Likely from one end, by what does not fit the sender's other frames. A capture at the other end proves it: \
+           the reset arrives here and never left there.",
     look_alikes: &[
         ("close-with-unread-data", "there the reset fits its sender, which then falls silent"),
         ("middlebox-idle-rst-on-use", "there the connection had been idle for long, and data set it off"),

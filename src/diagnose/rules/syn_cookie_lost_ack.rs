@@ -12,6 +12,8 @@ pub static RULE: Rule = Rule {
     id: "syn-cookie-lost-ack",
     title: "The server kept no state, and the client's acknowledgement was lost",
     severity: Severity::Warning,
+    shows: "the handshake is complete at the client; the server sends nothing and repeats no SYN-ACK, until the client \
+            sends something",
     what: "The handshake was complete for the client, but its last acknowledgement did not arrive, and the server did not repeat \
            its SYN-ACK: it answers SYNs by cookies and keeps nothing. Until the client sent something, the server did not know \
            of the connection.",
@@ -20,6 +22,10 @@ pub static RULE: Rule = Rule {
     kernel: "With SYN cookies nothing is kept of a SYN, so no SYN-ACK can be repeated; cookie_v4_check() makes the \
              connection out of the client's next acknowledgement (counters TcpExtSyncookiesSent, \
              TcpExtSyncookiesRecv).",
+    application: "The client's connect() succeeds, and its read() waits for a greeting that nobody is going to send. \
+                  The server's program does not know of the connection.",
+    sure: "A suspicion from the client: a slow server looks the same. A capture at the server decides: the \
+           acknowledgement does not arrive, and no SYN-ACK is repeated; its counter TcpExtSyncookiesSent grows.",
     look_alikes: &[
         ("handshake-ack-lost", "there the SYN-ACK comes again"),
         ("a slow server", "it has the connection and takes its time with the greeting; a capture at the server tells"),

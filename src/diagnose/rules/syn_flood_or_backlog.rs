@@ -14,11 +14,16 @@ pub static RULE: Rule = Rule {
     id: "syn-flood-or-backlog",
     title: "Many SYNs that no connection follows",
     severity: Severity::Problem,
+    shows: "very many SYNs from many addresses, and hardly any handshake is completed",
     what: "From many addresses came SYNs to one server, and nearly none of them was followed by anything: the SYN-ACKs were not \
            acknowledged, or the server did not answer any more. Honest clients find the queue full.",
     why: "A flood of SYNs with forged addresses, or a path on which the SYN-ACKs get lost for everybody.",
     kernel: "Half-open connections wait in the listener's queue. When it is full, tcp_conn_request() answers by SYN \
              cookies (counter TcpExtTCPReqQFullDoCookies) or drops the SYN (TcpExtTCPReqQFullDrop).",
+    application: "Honest clients' connect() is slow or fails with ETIMEDOUT. The server's program sees few new \
+                  connections and has little to do.",
+    sure: "That most SYNs come to nothing is proven at the server. Whether it is an attack or a broken way back, see \
+           whether the sources can be reached at all.",
     look_alikes: &[
         ("accept-queue-overflow", "there the clients do complete the handshake"),
         ("syn-no-answer", "there it is one client, or a few"),

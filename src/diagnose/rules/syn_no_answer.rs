@@ -11,11 +11,16 @@ pub static RULE: Rule = Rule {
     id: "syn-no-answer",
     title: "Nothing answered the SYN",
     severity: Severity::Problem,
+    shows: "the same SYN again and again, the first time after a second, and nothing comes back",
     what: "The client asked for a connection again and again, and nothing came back: no acceptance, no refusal, no error.",
     why: "The SYN or its answer was dropped: by a firewall, by a host that is down or has no route back, or by a server whose \
           queue of new connections is full. From the client's side alone these cannot be told apart.",
     kernel: "tcp_retransmit_timer() repeats the SYN net.ipv4.tcp_syn_retries times (6 by default), and connect() \
              fails with ETIMEDOUT.",
+    application: "The client's connect() hangs and fails with ETIMEDOUT, on Linux after about two minutes, or with the \
+                  library's own connect timeout before that. The server's program sees nothing.",
+    sure: "That nothing came back is proven; why cannot be told from here. A capture at the server decides between a \
+           SYN that does not arrive, one that is not answered, and an answer that gets lost.",
     look_alikes: &[
         ("syn-refused", "there a reset comes back"),
         ("icmp-unreachable", "there a router or the host says why"),
@@ -23,7 +28,7 @@ pub static RULE: Rule = Rule {
         ("a capture of one direction", "there the client goes on as if it had been answered"),
     ],
     next: &[
-        "Capture at the server too. SYN does not arrive: a filter or a route on the way. It arrives and is not answered: \
+        "Capture at the server too (tcpdump -ni any tcp port N). SYN does not arrive: a filter or a route on the way. It arrives and is not answered: \
          full accept queue (nstat TcpExtListenOverflows), connection table, filter on the host. The SYN-ACK leaves and does \
          not arrive: the way back.",
         "See whether other ports of the server answer, and whether other clients reach this one.",

@@ -12,12 +12,16 @@ pub static RULE: Rule = Rule {
     id: "syn-option-blackhole",
     title: "A SYN with an option went unanswered, one without it was answered",
     severity: Severity::Warning,
+    shows: "SYNs with an option stay unanswered, and the first SYN without it is answered at once",
     what: "The client's first SYNs asked for something more (ECN, Fast Open), and nothing answered. Then it sent a plain SYN, which \
            was answered at once. Each connection pays for that with the wait.",
     why: "A firewall or server on the path drops SYNs with flags or options that it does not know. The client's kernel falls back to \
           a plain SYN when it repeats it, or one attempt later.",
     kernel: "tcp_retransmit_timer() repeats the SYN. Linux leaves Fast Open out of the repeated SYN, and ECN as \
              well, so that a path that drops them is got around.",
+    application: "The client's connect() takes a second or more longer, each time, and then succeeds.",
+    sure: "Likely: chance could have lost just those SYNs, so look for it on several connections. A capture at the \
+           server proves it: only the plain SYN arrives.",
     look_alikes: &[("handshake-retransmitted", "there all SYNs are the same, and chance lost one")],
     next: &["Find the box that drops them. As a stopgap at the client: net.ipv4.tcp_ecn=0 or net.ipv4.tcp_fastopen=0."],
     refs: &["RFC 3168 section 6.1.1.1", "RFC 7413"],

@@ -10,12 +10,17 @@ pub static RULE: Rule = Rule {
     id: "syn-refused",
     title: "Connection refused",
     severity: Severity::Problem,
+    shows: "a reset with ACK answers the SYN after a round trip, with the server's own hop count",
     what: "The client asked for a connection (SYN), and a reset came back: nobody listens on that port, or something on the \
            way says so in the server's name.",
     why: "The service is not running there, listens on another address or port, or a firewall is set to reject instead of \
           to drop.",
     kernel: "No listener matches the port, so the SYN is answered by a reset that acknowledges it (reason \
              NO_SOCKET). In tcp_rcv_synsent_state_process() that makes connect() fail with ECONNREFUSED.",
+    application: "The client's connect() fails at once with ECONNREFUSED. On the server no program is involved: none \
+                  listens there.",
+    sure: "That a reset refused the SYN is proven. That the host itself sent it is likely; a capture at the server \
+           proves it, or shows that the SYN never arrived.",
     look_alikes: &[
         ("syn-no-answer", "there nothing comes back at all"),
         ("syn-rejected-by-middlebox", "there a box answers: sooner than a round trip, or with another hop count"),
@@ -26,7 +31,7 @@ pub static RULE: Rule = Rule {
         "Compare the hop count (TTL) of the reset with that of frames that surely come from the server: a different one \
          means that a box on the way answered.",
     ],
-    refs: &["RFC 9293 section 3.5.2", "RFC 9293 section 3.10.7"],
+    refs: &["RFC 9293 section 3.5.2", "RFC 9293 section 3.10.7.1"],
     sample: "connection-refused",
     twin: "syn-unanswered",
     check: Check::Each(check),

@@ -13,11 +13,16 @@ pub static RULE: Rule = Rule {
     id: "syn-rejected-by-middlebox",
     title: "Something before the server refused the connection",
     severity: Severity::Problem,
+    shows: "a reset answers the SYN, with another hop count than the server's own frames",
     what: "A reset refused the connection in the server's name, but its hop count is not that of the server's own answers in this \
            capture: it was sent from somewhere else on the path.",
     why: "A firewall rejects the port (\"reject with tcp-reset\") instead of dropping the SYN.",
     kernel: "The client's kernel cannot tell who refused: tcp_rcv_synsent_state_process() takes any reset that \
              acknowledges the SYN, and connect() fails with ECONNREFUSED.",
+    application: "The client's connect() fails at once with ECONNREFUSED, as if nobody listened. The server's program \
+                  sees nothing.",
+    sure: "Likely by the hop count, surer with more of the server's own frames to compare. A capture at the server \
+           proves it: no SYN arrives there.",
     look_alikes: &[("syn-refused", "there the refusal has the server's hop count: nobody listens on the port")],
     next: &[
         "Look for a rule about this port in the firewalls between; the hop count tells how far away the sender is.",

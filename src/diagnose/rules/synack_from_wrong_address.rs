@@ -12,12 +12,17 @@ pub static RULE: Rule = Rule {
     id: "synack-from-wrong-address",
     title: "The answer comes from another address than was asked",
     severity: Severity::Problem,
+    shows: "a SYN-ACK for just that SYN comes from another address, and the client resets it",
     what: "The client sent its SYN to one address, and a SYN-ACK for just that SYN came from another. The client knows nothing of \
            that address, resets it, and repeats its SYN until it gives up.",
     why: "The way there is translated (a virtual address, a service of a container cluster), and the way back is not: the answer does \
           not pass the translator, or its entry is gone.",
     kernel: "A SYN-ACK from another address belongs to no connection of the client's: tcp_v4_rcv() answers it by a \
              reset, and connect() waits on.",
+    application: "The client's connect() hangs and fails with ETIMEDOUT, though a server answered. The server's \
+                  program sees nothing, or a connection that is reset at once.",
+    sure: "Proven at the client by the acknowledgement number: it answers this very SYN. A capture at the server shows \
+           to which address the SYN was translated.",
     look_alikes: &[
         ("syn-no-answer", "there nothing answers at all"),
         ("synack-not-accepted", "there the SYN-ACK comes from the right address"),
@@ -26,7 +31,7 @@ pub static RULE: Rule = Rule {
         "Let the answers pass the translator: source NAT on it, or a route back through it.",
         "In a cluster: look for stale connection-tracking entries of this service.",
     ],
-    refs: &["RFC 9293 section 3.10.7.3", "cilium/cilium#19250"],
+    refs: &["RFC 9293 section 3.5.2", "cilium/cilium#9115"],
     sample: "synack-wrong-address",
     twin: "syn-unanswered",
     check: Check::All(check),

@@ -11,12 +11,17 @@ pub static RULE: Rule = Rule {
     id: "synack-not-accepted",
     title: "The client asks again though it was answered",
     severity: Severity::Problem,
+    shows: "a fitting SYN-ACK is in the capture, and the client repeats its SYN",
     what: "The server's acceptance is in the capture, and yet the client repeats its SYN as if nothing had come. The connection \
            never opens.",
     why: "Captured at the client: its kernel dropped the SYN-ACK, by a filter on that host, a reverse-path check, or a bad \
           checksum. Captured elsewhere: the SYN-ACK was lost between there and the client.",
     kernel: "The client's kernel did not see the SYN-ACK (a filter on the host or before it), or its checksum was \
              wrong (counter TcpInCsumErrors), or rp_filter dropped it (TcpExtIPReversePathFilter).",
+    application: "The client's connect() fails with ETIMEDOUT. The server's program may see a connection that never \
+                  comes to life, or nothing.",
+    sure: "Proven at the client: the SYN-ACK reached the host, and its kernel did not take it. Captured elsewhere it \
+           may have been lost on the rest of the way; capture at the client.",
     look_alikes: &[
         ("syn-no-answer", "there no SYN-ACK comes at all"),
         ("handshake-retransmitted", "there the connection opens after all"),

@@ -11,12 +11,17 @@ pub static RULE: Rule = Rule {
     id: "synproxy-blackhole",
     title: "A proxy answered the handshake, and nobody takes the data",
     severity: Severity::Problem,
+    shows: "a SYN-ACK with window 0, the handshake, later an open window, and data that nothing acknowledges",
     what: "The SYN-ACK had a window of zero, as a SYN proxy sends it: it opens the connection itself and only then asks the \
            server. The window opened later, but the client's data was never acknowledged.",
     why: "A SYN proxy (a firewall, a load balancer, the Linux SYNPROXY target) stands before the server and did not hand the \
           connection over: the server did not answer it, or the way back does not lead through the proxy.",
     kernel: "The proxy (in Linux the SYNPROXY target of nftables and iptables) answers the handshake by SYN cookies \
              and speaks to the server only afterwards. If that fails, nobody tells the client.",
+    application: "The client's connect() succeeds and its request waits until its own timeout. The server's program \
+                  sees nothing.",
+    sure: "A suspicion from the client. Captures on both sides of the proxy prove it: its own SYN to the server stays \
+           unanswered, or the answers take another way.",
     look_alikes: &[
         ("zero-window-stall", "there a program does not read; a window of zero in a SYN-ACK says nothing of a program"),
         ("accept-queue-overflow", "there the SYN-ACK has an open window"),

@@ -10,12 +10,16 @@ pub static RULE: Rule = Rule {
     id: "tail-loss-rto",
     title: "Lost data that only a timer repaired",
     severity: Severity::Warning,
+    shows: "the last segment of a burst is sent again after 200 ms or more, then twice as long",
     what: "The last data of a burst was lost, perhaps several times. Nothing came after it that could have told its sender, so \
            the sender waited for its retransmission timer, each time twice as long. Then the data arrived, and all went on.",
     why: "Loss on the path, or a short outage. The waiting times add up: 0.2, 0.4, 0.8 and 1.6 s make a stall of 3 s.",
     kernel: "Nothing after the loss told of it. tcp_send_loss_probe() repeats the last segment after about two \
              round trips (counter TcpExtTCPLossProbes); else tcp_retransmit_timer() does, after at least 200 ms \
              (TcpExtTCPTimeouts).",
+    application: "One call takes some tenths of a second longer, or seconds; nothing fails.",
+    sure: "That a timer repaired it is proven. Whether the data or its acknowledgement was lost, a capture at the \
+           other end tells.",
     look_alikes: &[
         ("peer-vanished-rto", "there no copy is ever acknowledged"),
         ("nagle-delayed-ack", "there nothing is sent twice"),

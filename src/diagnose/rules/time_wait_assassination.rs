@@ -11,12 +11,15 @@ pub static RULE: Rule = Rule {
     id: "time-wait-assassination",
     title: "A reset ended TIME_WAIT early",
     severity: Severity::Note,
+    shows: "after both FINs an old segment, an acknowledgement that answers it, and a reset",
     what: "Both ends had closed. An old segment made the end in TIME_WAIT acknowledge once more, and the other end, which had \
            forgotten the connection, answered with a reset. That removes the TIME_WAIT state before its time.",
     why: "TIME_WAIT answers whatever does not fit by an acknowledgement, as it must. It is harmless unless the same ports are used \
           again within a minute and an old segment is still on its way.",
     kernel: "tcp_timewait_state_process() ends TIME_WAIT on a reset whose number fits, unless net.ipv4.tcp_rfc1337 \
              is set.",
+    application: "Nothing: both programs had closed.",
+    sure: "Proven if the whole close is in the capture. The other end would show the same.",
     look_alikes: &[
         ("time-wait-reuse-refused", "there a new SYN sets it off"),
         ("reset-after-close", "there the reset answers a FIN or data, not an acknowledgement of TIME_WAIT"),

@@ -15,6 +15,7 @@ pub static RULE: Rule = Rule {
     id: "time-wait-exhaustion",
     title: "The client uses its ports again as soon as TIME_WAIT lets it",
     severity: Severity::Warning,
+    shows: "one client uses each of its ports again as soon as 60 s are over; the failing connect itself sends nothing",
     what: "The client opens and closes connections to one server so fast that its ports are in TIME_WAIT most of the time: each is \
            used again just when that is over, after 60 seconds. When none is free, connecting fails before any frame is sent.",
     why: "The client closes first and does not keep connections. Linux has about 28,000 ports for one destination, which lasts for \
@@ -22,13 +23,17 @@ pub static RULE: Rule = Rule {
     kernel: "connect() looks for a free port in net.ipv4.ip_local_port_range (__inet_hash_connect()); none is left \
              while TIME_WAIT holds them all for 60 s, and it fails with EADDRNOTAVAIL. net.ipv4.tcp_tw_reuse lets a \
              client use one again after a second.",
+    application: "The client's connect() fails at once with EADDRNOTAVAIL (`Cannot assign requested address`). The \
+                  server notices only that fewer connections come.",
+    sure: "Inferred from the pace at which ports come back: the failure itself sends no frame. The client's log proves \
+           it; a capture at the server adds nothing.",
     look_alikes: &[
         ("syn-no-answer", "there SYNs are sent and stay unanswered"),
         ("time-wait-reuse-accepted", "there it is the server that keeps TIME_WAIT"),
     ],
     next: &[
         "Keep connections open and use them again (keep-alive, a pool).",
-        "More ports (net.ipv4.ip_local_port_range), more addresses, or net.ipv4.tcp_tw_reuse=1 at the client.",
+        "More ports (net.ipv4.ip_local_port_range), more addresses, or net.ipv4.tcp_tw_reuse=1 at the client (the default, 2, does it on loopback alone).",
         "Look in the client's log for \"Cannot assign requested address\" (EADDRNOTAVAIL).",
     ],
     refs: &["RFC 9293 section 3.6.1", "ip(7): ip_local_port_range", "tcp(7): tcp_tw_reuse"],

@@ -10,12 +10,15 @@ pub static RULE: Rule = Rule {
     id: "time-wait-reuse-accepted",
     title: "A new connection took the place of one in TIME_WAIT",
     severity: Severity::Note,
+    shows: "a SYN on the ports of a connection that both ends closed less than a minute before, and a SYN-ACK at once",
     what: "The server had closed the previous connection on these ports first, less than a minute before. The new SYN was clearly \
            newer, so the server ended TIME_WAIT and accepted it. Nothing is wrong; it is a new connection with its own numbers.",
     why: "The client, or a NAT before it, uses its ports again soon. Linux accepts that if the SYN's number is higher than all \
           before, or its timestamp newer (RFC 6191).",
     kernel: "tcp_timewait_state_process() hands a SYN with a higher number or a newer timestamp on to the listener. \
              The answer begins 65,537 above the old connection's last number.",
+    application: "Neither program notices anything: connect() and accept() succeed.",
+    sure: "Proven by the frames. Nothing needs to be added.",
     look_alikes: &[
         ("time-wait-reuse-refused", "there the server answers for the old connection"),
         ("half-open-syn-challenge", "there nobody had closed the old connection"),

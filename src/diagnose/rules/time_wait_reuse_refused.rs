@@ -9,6 +9,8 @@ pub static RULE: Rule = Rule {
     id: "time-wait-reuse-refused",
     title: "A SYN met TIME_WAIT and was not accepted",
     severity: Severity::Warning,
+    shows: "a SYN soon after a full close on the same ports; a bare ACK with the old numbers answers it, and the \
+            client's reset follows",
     what: "The server had closed the previous connection on these ports first and still kept its TIME_WAIT state. It answered \
            the SYN for that old connection, and the client, which knew nothing of it any more, sent a reset.",
     why: "A client, or a NAT before it, used a port again within the time that the server keeps (on Linux 60 s), and the SYN's \
@@ -16,6 +18,10 @@ pub static RULE: Rule = Rule {
           RFC 1337 ignore it, and connecting fails until the time is over.",
     kernel: "tcp_timewait_state_process() takes a SYN only if its number is above the last one or its timestamp is \
              newer. Any other it answers by an acknowledgement.",
+    application: "The client's connect() waits, and succeeds with the next SYN or fails with ETIMEDOUT. The server's \
+                  program sees nothing of the attempt.",
+    sure: "Proven if the old close is in the capture; without it, it looks like half-open-syn-challenge. A capture at \
+           the server that begins a minute earlier would show the close.",
     look_alikes: &[
         ("half-open-syn-challenge", "there nobody had closed the old connection"),
         ("time-wait-reuse-accepted", "there the SYN is accepted at once"),

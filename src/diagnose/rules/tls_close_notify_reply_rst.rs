@@ -9,6 +9,7 @@ pub static RULE: Rule = Rule {
     id: "tls-close-notify-reply-rst",
     title: "Reset in answer to a TLS goodbye: harmless",
     severity: Severity::Note,
+    shows: "after one end's FIN a TLS record of a few bytes and a FIN of the other, each answered by a reset",
     what: "One end closed a TLS connection. The other end said goodbye too, as TLS wants it: a `close_notify` record of a few \
            bytes, then its own FIN. The first end's socket was gone by then, so its kernel answered these bytes by \
            resets. Nothing was lost: no request was under way.",
@@ -16,6 +17,9 @@ pub static RULE: Rule = Rule {
           a closed connection by a reset, one for each segment.",
     kernel: "The closed socket has no process, so tcp_timewait_state_process() or tcp_rcv_state_process() answers \
              the goodbye's bytes by a reset.",
+    application: "Nothing: both programs had finished. A load balancer may count these resets as errors of its target.",
+    sure: "Proven for TLS 1.2, where the type of the record can be read; likely for TLS 1.3, which hides it. The other \
+           end would show the same.",
     look_alikes: &[
         (
             "half-closed-reuse",

@@ -12,11 +12,16 @@ pub static RULE: Rule = Rule {
     id: "tls-truncated",
     title: "TLS ended without a goodbye",
     severity: Severity::Note,
+    shows: "a FIN or reset in a TLS connection without an alert before it",
     what: "One end of a TLS connection sent its FIN without an alert before it, before any application data had been sent. TLS \
            asks for a goodbye (close_notify), so the other program reports a truncated stream.",
     why: "The program closed the socket beneath TLS: its handshake was refused or took too long, a health check that only looks, or a \
           program that ends.",
     kernel: "Nothing special: tcp_close() sends the FIN. The kernel does not know of TLS.",
+    application: "The other program says `unexpected eof while reading` (OpenSSL 3), `SSLEOFError` (Python) or \
+                  `UnexpectedEof` (rustls).",
+    sure: "That no alert came before the FIN is proven while alerts can be read, which is so until the keys are \
+           changed. The other end would show the same; its log tells the reason.",
     look_alikes: &[
         ("tls-close-notify-reply-rst", "there the goodbye was said"),
         ("probe-half-open", "there nothing was sent at all"),

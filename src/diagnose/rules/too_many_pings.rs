@@ -12,12 +12,17 @@ pub static RULE: Rule = Rule {
     id: "too-many-pings",
     title: "The server ended the connection since the client pinged too often",
     severity: Severity::Problem,
+    shows: "in HTTP/2 without TLS: PINGs at a fixed pace, then a GOAWAY with ENHANCE_YOUR_CALM",
     what: "The client sent HTTP/2 PINGs at a fixed pace to keep the connection alive. The server counts them, and after a few it ended \
            the connection with the error ENHANCE_YOUR_CALM.",
     why: "gRPC servers allow one keep-alive ping in so many minutes (5 by default in the C core, Java and Go), and none without a \
           running call unless told so. The client's keep-alive time is below that.",
     kernel: "PING and GOAWAY are data like any other to it. Its own keep-alive (SO_KEEPALIVE, tcp_keepalive_timer()) \
              is another thing, and no server counts it.",
+    application: "The client's calls fail as UNAVAILABLE, with `too_many_pings` in the message, and it connects anew, \
+                  often without end. The server logs little or nothing.",
+    sure: "Proven where HTTP/2 is in clear text: the error code stands in the GOAWAY. Under TLS, look for small \
+           segments at a fixed pace and the client's log. The other end would show the same.",
     look_alikes: &[
         ("goaway-race", "there the server winds up without an error"),
         ("half-closed-reuse", "there an idle timeout ends the connection, by a FIN alone"),

@@ -9,12 +9,17 @@ pub static RULE: Rule = Rule {
     id: "unannounced-close-reuse",
     title: "Request after a close that followed the response at once",
     severity: Severity::Problem,
+    shows: "the server's FIN comes right after a response, without a silence; a reset answers the next request",
     what: "The server answered and closed right away, within a second. The client had the close, and sent the next \
            request on the same connection all the same; a reset answered it, and the request was lost.",
     why: "Either the server did not announce that it would close (`Connection: close`), so that the client took the \
           connection for reusable, or the client ignored the announcement. No idle timeout is involved.",
     kernel: "As with any close: the closed end lives on in FIN_WAIT_1 or FIN_WAIT_2 without a process, and \
              tcp_rcv_state_process() or tcp_timewait_state_process() answers later data by a reset.",
+    application: "The client reads the response as usual. Its next request on that connection ends in end of file or \
+                  `socket hang up`, as with any closed connection. The server's program sees nothing of it.",
+    sure: "The order of the frames is proven. Whether the response announced the close (`Connection: close`) can be \
+           read in clear text alone; under TLS only the two programs know.",
     look_alikes: &[
         ("half-closed-reuse", "there the connection had been idle for a second or more before the FIN"),
         ("close-race-crossing", "there the request's acknowledgement number does not cover the FIN"),

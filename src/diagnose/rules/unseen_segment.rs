@@ -9,10 +9,13 @@ pub static RULE: Rule = Rule {
     id: "unseen-segment",
     title: "The capture lacks frames",
     severity: Severity::Note,
+    shows: "acknowledgements of bytes that are not in the capture",
     what: "Bytes were acknowledged that are not in the capture. They were not lost on the way; the capture did not take them down. \
            What seems to be missing in this connection may simply not have been captured.",
     why: "The capturing program or its mirror port was too slow, or one of several paths was not captured.",
     kernel: "Where the capture itself lost frames, tcpdump says how many at its end (`dropped by kernel`).",
+    application: "Nothing: the bytes arrived.",
+    sure: "Proven: nobody acknowledges what did not arrive. A second capture elsewhere would have the missing frames.",
     look_alikes: &[("tail-loss-rto", "there what is missing is sent again")],
     next: &[
         "Capture with a larger buffer (tcpdump -B), fewer bytes a frame (-s 128), and look at its count of dropped packets.",

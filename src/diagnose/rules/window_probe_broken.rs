@@ -11,6 +11,7 @@ pub static RULE: Rule = Rule {
     id: "window-probe-broken",
     title: "The sender asks for the window in a way that draws no answer",
     severity: Severity::Problem,
+    shows: "after window 0, empty segments at the next number again and again, which nothing answers",
     what: "One end had closed its window. The other asked again and again whether it was open, by empty segments at its next sequence \
            number. Such a segment is an ordinary acknowledgement, which nobody answers. If the message that the window opened got \
            lost, both ends wait for ever.",
@@ -19,6 +20,9 @@ pub static RULE: Rule = Rule {
     kernel: "Linux does it right: tcp_xmit_probe_skb() probes one below the oldest unacknowledged number (counter \
              TcpExtTCPWinProbe), which its receiver must answer. An empty segment at the next number is in order, so \
              nothing is sent back.",
+    application: "Both programs wait for ever: one for room to write, the other for data to read.",
+    sure: "The form of the probes is proven. Whether a window update was sent and got lost, a capture at the receiving \
+           end tells.",
     look_alikes: &[
         ("zero-window-stall", "there each probe is answered, and the answer says that the window is still closed"),
         ("peer-vanished-rto", "there data, or a probe that must be answered, stays without an answer"),

@@ -13,19 +13,23 @@ pub static RULE: Rule = Rule {
     id: "window-scale-lost",
     title: "Segments vanish beyond the window as it stands in the header",
     severity: Severity::Problem,
+    shows: "segments within the window as written arrive, and each one beyond it is repeated",
     what: "Both ends agreed that the windows in their headers are to be multiplied. Segments within the unmultiplied window arrive, \
            and every one beyond it vanishes: something on the path takes the number as it stands.",
     why: "A firewall or router that tracks windows did not see the handshake, or does not know the option, and drops what it takes \
           to be outside the window. Large transfers stall or crawl, small ones work.",
     kernel: "Both kernels keep to what the SYNs agreed. A box that reads windows without the scale takes legal \
              segments for ones beyond the window.",
+    application: "Small messages work; large transfers stall or crawl, without an error until a timeout.",
+    sure: "Likely once the border is the same each time. A capture at the other end proves it: the segments beyond it \
+           do not arrive there.",
     look_alikes: &[
         ("pmtu-black-hole", "there the size of a segment decides, not its place"),
         ("zero-window-stall", "there the receiver itself says that it has no room"),
         ("tail-loss-rto", "there chance decides"),
     ],
     next: &[
-        "Find the box on the path that tracks windows, and update it or turn that check off.",
+        "Find the box on the path that tracks windows: capture before and after each firewall, and see where the segments vanish. Update it or turn that check off.",
         "As a stopgap on Linux: net.ipv4.tcp_window_scaling=0 at one end, which limits the speed.",
     ],
     refs: &["RFC 7323 section 2"],

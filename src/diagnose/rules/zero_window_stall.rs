@@ -11,12 +11,18 @@ pub static RULE: Rule = Rule {
     id: "zero-window-stall",
     title: "The receiver's window was closed: its program did not read",
     severity: Severity::Problem,
+    shows: "window 0 from one end, probes of the other that are answered by window 0 again, then an open window or the \
+            end",
     what: "One end's receive buffer was full, and it told the other so (window 0). The other end had to wait, and asked from time to \
            time whether there was room again.",
     why: "The program at the receiving end did not read for a while: it was busy, stuck, or waited for something else. The network \
           is not at fault.",
     kernel: "The receive buffer is full, so tcp_select_window() offers nothing (counters TcpExtTCPToZeroWindowAdv \
              and TcpExtTCPFromZeroWindowAdv); the sender's tcp_probe_timer() asks again at growing intervals.",
+    application: "The sender's write() waits (or says EAGAIN) once its own buffer is full, too. The receiver's program \
+                  does not call read().",
+    sure: "Proven: the receiver says itself that it has no room. What its program did instead, no capture shows. The \
+           other end would show the same.",
     look_alikes: &[
         ("tail-loss-rto", "there data is lost and sent again; here the receiver answers every probe"),
         ("keepalive-unanswered", "keep-alive probes look like window probes, but the window is open"),
