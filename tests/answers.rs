@@ -7,10 +7,8 @@
 
 mod common;
 
-use std::path::PathBuf;
-
-use finwait::diagnose::{self, Severity, Summary};
-use finwait::flow::{Input, load};
+use finwait::diagnose::{Severity, Summary};
+use finwait::flow::Input;
 use finwait::tcp::Certainty;
 
 /// What is right for the connection that holds most of `frames` of a capture.
@@ -86,16 +84,11 @@ fn worst(summary: &Summary) -> Option<Severity> {
 
 #[test]
 fn published_captures_are_judged_rightly() {
-    let named = std::env::var_os("FINWAIT_EXAMS").map(PathBuf::from);
-    let folder = named.unwrap_or_else(|| common::root().join("../shared/exams")).join("captures/files");
-    if !folder.is_dir() {
-        eprintln!("skipped: no folder {}; FINWAIT_EXAMS may name its parent", folder.display());
-        return;
-    }
+    let Some(exams) = common::exams() else { return };
+    let folder = exams.join("captures/files");
     let mut wrong = Vec::new();
     for answer in ANSWERS {
-        let trace = load(&[Input::File(folder.join(answer.file))], &mut |_| ()).unwrap();
-        let summaries = diagnose::run(&trace, &|_| ());
+        let (trace, summaries) = common::read(Input::File(folder.join(answer.file)));
         let holds = |s: &&Summary| {
             let of = trace.conversation(s.id).unwrap().segments;
             of.iter().filter(|x| answer.frames.contains(&x.number)).count()

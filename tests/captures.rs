@@ -3,22 +3,13 @@
 //! They lie in the folder that the environment variable `FINWAIT_EXAMS` names, or in `../shared/exams`; without it these
 //! tests say so and pass.
 
+mod common;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use finwait::flow::{Input, Trace, load};
 use finwait::wire::Flags;
-
-/// The folder with the captures.
-fn exams() -> Option<PathBuf> {
-    let named = std::env::var_os("FINWAIT_EXAMS").map(PathBuf::from);
-    let folder = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/exams"));
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no folder {}; FINWAIT_EXAMS may name it", folder.display());
-    None
-}
 
 /// Captures whose TCP lies where this version does not look yet, and how many of their TCP frames it finds.
 const PARTLY: [(&str, u32); 30] = [
@@ -120,7 +111,7 @@ fn read(trace: &Trace) -> BTreeMap<u32, Vec<Known>> {
 
 #[test]
 fn counts_are_those_of_independent_programs() {
-    let Some(folder) = exams() else { return };
+    let Some(folder) = common::exams() else { return };
     let mut wrong = Vec::new();
     let mut files = 0;
     for entry in std::fs::read_dir(folder.join("captures/facts")).expect("the folder can be read") {
@@ -169,7 +160,7 @@ fn counts_are_those_of_independent_programs() {
 
 #[test]
 fn recorded_connections_are_read_whole() {
-    let Some(folder) = exams() else { return };
+    let Some(folder) = common::exams() else { return };
     let mut files = 0;
     for group in ["states", "reports"] {
         for case in std::fs::read_dir(folder.join(group)).expect("the folder can be read") {

@@ -52,12 +52,6 @@ const DIFFERENT: [(&str, &str, &str); 10] = [
     ("synack-wrong-address", "tshark", "its numbers are relative, so one SYN-ACK cannot be told from a new one"),
 ];
 
-fn read(input: Input) -> (Trace, Vec<Summary>) {
-    let trace = flow::load(&[input], &mut |_| ()).unwrap();
-    let summaries = diagnose::run(&trace, &|_| ());
-    (trace, summaries)
-}
-
 fn timeline(trace: &Trace, id: u32) -> Timeline {
     analyse(trace.conversation(id).unwrap(), 0)
 }
@@ -114,13 +108,13 @@ fn wrong(capture: &(Trace, Vec<Summary>), listing: &(Trace, Vec<Summary>), timed
 fn listings_of_the_samples_tell_no_more_than_they_do() {
     let mut all = String::new();
     for (nth, (name, path)) in common::samples().into_iter().enumerate() {
-        let capture = read(Input::File(path.clone()));
+        let capture = common::read(Input::File(path.clone()));
         for form in USUAL.iter().chain([&OTHERS[nth % OTHERS.len()]]) {
             let Some(text) = printed(form, &path) else {
                 eprintln!("skipped: {name} with {}, which is not there or cannot read it", form[0]);
                 continue;
             };
-            let listing = read(Input::Builtin("listing", text.leak()));
+            let listing = common::read(Input::Builtin("listing", text.leak()));
             if DIFFERENT.iter().any(|(sample, program, _)| (*sample, *program) == (name.as_str(), form[0])) {
                 continue;
             }
@@ -152,8 +146,8 @@ fn committed() -> Vec<(String, String, Vec<u8>)> {
 #[test]
 fn committed_listings_tell_what_their_samples_do() {
     for (name, sample, text) in committed() {
-        let capture = read(Input::File(common::root().join(format!("sample-captures/{sample}.pcapng"))));
-        let listing = read(Input::Builtin("listing", text.leak()));
+        let capture = common::read(Input::File(common::root().join(format!("sample-captures/{sample}.pcapng"))));
+        let listing = common::read(Input::Builtin("listing", text.leak()));
         let wrong = wrong(&capture, &listing, true, true);
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
         let format = if name.contains("tshark") { "tshark-text" } else { "tcpdump-text" };
@@ -174,7 +168,7 @@ fn committed_listings_tell_what_their_samples_do() {
 #[test]
 fn the_line_itself_is_shown() {
     let (name, _, text) = committed().into_iter().find(|(name, ..)| name.contains("quoted")).unwrap();
-    let (trace, _) = read(Input::Builtin("listing", text.leak()));
+    let (trace, _) = common::read(Input::Builtin("listing", text.leak()));
     let record = trace.frame(10).unwrap();
     let fields = finwait::wire::dissect(record.link.unwrap(), record.wire, &record.data);
     let line = "23:28:11.814666 IP 192.0.2.10.40014 > 192.0.2.80.80: Flags [P.], seq 122:243, ack 217";

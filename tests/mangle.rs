@@ -58,10 +58,8 @@ fn peak() -> u64 {
 fn damaged_captures_do_no_harm() {
     let tries: usize = std::env::var("FINWAIT_MANGLE").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
     let mut files: Vec<PathBuf> = common::samples().into_iter().map(|(_, path)| path).collect();
-    let exams = std::env::var_os("FINWAIT_EXAMS").map_or_else(|| common::root().join("../shared/exams"), PathBuf::from);
-    match std::fs::read_dir(exams.join("captures/files")) {
-        Ok(found) => files.extend(found.map(|f| f.unwrap().path())),
-        Err(_) => eprintln!("samples alone: no folder {}; FINWAIT_EXAMS may name it", exams.display()),
+    if let Some(exams) = common::exams() {
+        files.extend(std::fs::read_dir(exams.join("captures/files")).unwrap().map(|f| f.unwrap().path()));
     }
     files.sort();
     let folder = tempfile::tempdir().unwrap();

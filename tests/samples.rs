@@ -5,20 +5,13 @@
 mod common;
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use finwait::diagnose::{self, RULES, Summary};
 use finwait::export::docs::{self, Sample};
 use finwait::export::sketch::sketch;
 use finwait::export::{FORMATS, Look, Report};
-use finwait::flow::{self, Input, Trace};
+use finwait::flow::{Input, Trace};
 use finwait::story::tell;
-
-fn read(path: &Path) -> (Trace, Vec<Summary>) {
-    let trace = flow::load(&[Input::File(path.to_owned())], &mut |_| ()).unwrap();
-    let summaries = diagnose::run(&trace, &|_| ());
-    (trace, summaries)
-}
 
 fn export(trace: &Trace, summaries: &[Summary], format: &str, look: Look) -> Vec<u8> {
     let ids: Vec<u32> = trace.flows.iter().map(|f| f.id).collect();
@@ -32,7 +25,7 @@ fn export(trace: &Trace, summaries: &[Summary], format: &str, look: Look) -> Vec
 fn stories_are_fresh() {
     let mut index = Vec::new();
     for (name, path) in common::samples() {
-        let (trace, summaries) = read(&path);
+        let (trace, summaries) = common::read(Input::File(path.clone()));
         let story = export(&trace, &summaries, "markdown", Look::default());
         common::golden(&path.with_extension("md"), &String::from_utf8(story).unwrap());
         let comments = trace.captures.iter().flat_map(|c| &c.comments).filter(|(frame, _)| frame.is_none());
@@ -55,7 +48,7 @@ fn examples_are_fresh() {
     let mut page = String::new();
     for rule in RULES {
         let path = common::root().join("sample-captures").join(rule.sample).with_extension("pcapng");
-        let (trace, summaries) = read(&path);
+        let (trace, summaries) = common::read(Input::File(path.clone()));
         let groups = diagnose::groups(summaries.iter());
         let group = groups.iter().find(|g| g.rule.id == rule.id).unwrap();
         let story = tell(&trace, &summaries, group.example).unwrap();
@@ -68,7 +61,7 @@ fn examples_are_fresh() {
 #[test]
 fn every_format_is_the_same_each_time() {
     for (name, path) in common::samples() {
-        let (first, second) = (read(&path), read(&path));
+        let (first, second) = (common::read(Input::File(path.clone())), common::read(Input::File(path.clone())));
         for format in FORMATS {
             let [a, b] = [&first, &second].map(|(t, s)| export(t, s, format.name, Look::default()));
             assert!(a == b, "{name}: {} differs from one run to the next", format.name);
@@ -80,7 +73,7 @@ fn every_format_is_the_same_each_time() {
 #[test]
 fn ascii_is_ascii() {
     for (name, path) in common::samples() {
-        let (trace, summaries) = read(&path);
+        let (trace, summaries) = common::read(Input::File(path.clone()));
         for format in ["text", "markdown", "mermaid"] {
             let text = export(&trace, &summaries, format, Look { ascii: true, color: false });
             assert!(text.is_ascii(), "{name}: {format} with --ascii is not ASCII");

@@ -7,7 +7,7 @@ item if a condition must still hold when the frame is due.
 import struct
 import time
 
-FIN, SYN, RST, PSH, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x08, 0x10, 0x40, 0x80
+FIN, SYN, RST, ACK, ECE = 0x01, 0x02, 0x04, 0x10, 0x40
 
 
 class Tcp:

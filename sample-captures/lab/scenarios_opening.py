@@ -1,7 +1,6 @@
 """Scenarios: connections that open late, or not, and ports that are used again."""
 
 import errno
-import os
 import socket
 import struct
 import threading

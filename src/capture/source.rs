@@ -36,7 +36,7 @@ pub struct Record {
 impl Record {
     /// The bytes that were captured: of a listing's line, those below it, if there are any.
     pub fn captured(&self) -> &[u8] {
-        match Listed::read(&self.data).filter(|_| self.link == Some(LISTED)) {
+        match self.link.and_then(|link| Listed::of(link, &self.data)) {
             Some(listed) if listed.captured => self.data.get(listed.size..).unwrap_or_default(),
             Some(_) => &[],
             None => &self.data,

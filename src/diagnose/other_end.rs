@@ -20,16 +20,14 @@ pub fn complete(facts: &Facts, findings: &mut [Finding]) {
 
 fn line(facts: &Facts, f: &Finding, near: Side) -> Option<Line> {
     let far = near.other().name();
-    let place = |n: &u32| facts.timeline.rows.binary_search_by_key(n, crate::tcp::Row::number).ok();
-    let rows: Vec<usize> = f.evidence.iter().filter_map(place).collect();
+    let rows: Vec<usize> = f.evidence.iter().filter_map(|n| facts.timeline.row_of(*n)).collect();
     let of = |from: Side, test: &dyn Fn(usize) -> bool| -> Vec<usize> {
         rows.iter().copied().filter(|&i| facts.row(i).from == from && test(i)).collect()
     };
-    let flags = |i: usize| facts.row(i).segment.flags;
     let resets = of(near.other(), &|i| is_reset(facts.row(i)));
     let repeated = [Mark::Retransmission, Mark::FastRetransmission, Mark::KeepAlive, Mark::ZeroWindowProbe];
     let copies = of(near, &|i| repeated.iter().any(|&mark| has(facts.row(i), mark)));
-    let fins = of(near.other(), &|i| flags(i).has(Flags::FIN));
+    let fins = of(near.other(), &|i| facts.row(i).segment.flags.has(Flags::FIN));
     let (says, frames) = if let [first, ..] = resets[..] {
         (format!("A capture at the {far} would tell whether the {far}, or a box on the way, sent it."), vec![first])
     } else if !copies.is_empty() {

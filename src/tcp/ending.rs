@@ -53,9 +53,11 @@ pub(super) fn outcome(rows: &[Row], changes: &[StateChange], opening: Opening) -
     }
     let taken = |r: &Row| r.reset.is_some_and(|reset| reset.accepted != Fate::No || reset.answers.is_some());
     // a socket that answers for a connection that it does not know goes on asking for its own
+    let last = |side| rows.iter().rposition(|r| r.from == side && r.segment.flags.has(Flags::SYN));
+    let last_syn = Pair { client: last(Side::Client), server: last(Side::Server) };
     let asks_on = |i: usize| {
         let wrong = rows[i].reset.is_some_and(|reset| reset.cause == ResetCause::WrongAck);
-        wrong && rows[i..].iter().any(|r| r.from == rows[i].from && r.segment.flags.has(Flags::SYN))
+        wrong && last_syn[rows[i].from] > Some(i)
     };
     if let Some(i) = (0..rows.len()).find(|&i| taken(&rows[i]) && !asks_on(i)) {
         return match rows[i].from {

@@ -66,18 +66,17 @@ pub(super) fn mark(rows: &mut [Row], reading: &Reading, flow: &Flow) {
             if i == 0 && flow.after.is_some() && flags.has(Flags::SYN) {
                 marks.push(Marked { mark: Mark::PortReused, of: None });
             }
-            let peer = std::mem::take(&mut sent[r.from.other()]);
-            let mut peer = peer;
-            let asked =
-                first_syn[r.from.other()].filter(|syn| *syn < i && first_syn[r.from].is_some_and(|own| i < own));
-            if reading.injected[i] && first_syn[r.from].is_some_and(|own| i < own) {
-                // its numbers are not this connection's
-            } else if let Some(syn) = asked.filter(|&syn| is_of_older_connection(r, &rows[syn])) {
+            // before its sender's SYN its numbers may not be this connection's
+            let early = first_syn[r.from].is_some_and(|own| i < own);
+            let foreign = early && reading.injected[i];
+            let asked = first_syn[r.from.other()].filter(|syn| early && !foreign && *syn < i);
+            if let Some(syn) = asked.filter(|&syn| is_of_older_connection(r, &rows[syn])) {
                 marks.push(Marked { mark: Mark::ChallengeAck, of: Some(rows[syn].number()) });
-            } else {
+            } else if !foreign {
+                let mut peer = std::mem::take(&mut sent[r.from.other()]);
                 segment(r, &mut sent[r.from], &mut peer, reading.rtt, &mut marks);
+                sent[r.from.other()] = peer;
             }
-            sent[r.from.other()] = peer;
         }
         rows[i].marks = marks;
     }

@@ -112,8 +112,8 @@ fn accepted_late(segments: &[Segment], side: Side) -> Option<u32> {
     let first = segments.iter().position(own)?;
     let at = segments.iter().position(|s| own(s) && s.flags.has(Flags::SYN)).filter(|at| *at > first)?;
     let accepts = |s: &Segment| s.flags.has(Flags::ACK) && !s.flags.has(Flags::RST) && s.ack == segments[at].end();
-    let later = segments[at..].iter().filter(|s| sender(s) != side && !s.is_icmp()).take(MANY_SYNS);
-    later.into_iter().any(accepts).then_some(segments[at].seq.0)
+    let mut later = segments[at..].iter().filter(|s| sender(s) != side && !s.is_icmp()).take(MANY_SYNS);
+    later.any(accepts).then_some(segments[at].seq.0)
 }
 
 /// Of several initial numbers that an end's first SYNs had, the one that the other end acknowledged otherwise than by an

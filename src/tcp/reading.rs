@@ -177,14 +177,14 @@ fn injected(rows: &[Row], crossing: Nanos) -> Vec<bool> {
         // it answers a SYN by a SYN-ACK, or by an RST, but not by both
         let accepts = rows.iter().position(|r| r.from == side && r.segment.flags.has(Flags::SYN | Flags::ACK));
         let asked = accepts.and_then(|at| rows[..at].iter().rposition(|r| is_syn_of(r, side.other())));
-        let contradicted = |i: usize| asked.is_some_and(|asked| asked < i) && accepts.is_some_and(|at| i < at);
+        let contradicted = asked.zip(accepts).map_or(0..0, |(asked, at)| asked + 1..at);
         for (i, r) in rows.iter().enumerate().filter(|(_, r)| speaks(r)) {
             let flags = r.segment.flags;
             let strange = r.segment.hops().is_some_and(|ttl| ttls[usize::from(ttl)] == 0);
             let alien = closing(r) && heard >= 1 && strange && !without_socket(r, &ttls);
-            let new_syn = flags.has(Flags::SYN) && !flags.has(Flags::ACK) && first != Some(r.segment.seq);
+            let new_syn = is_syn_of(r, side) && first != Some(r.segment.seq);
             out[i] = alien
-                || closing(r) && contradicted(i)
+                || closing(r) && contradicted.contains(&i)
                 || (flags.has(Flags::RST) || new_syn) && goes_on(rows, i, crossing)
                 || flags.has(Flags::FIN) && is_data(rows, i);
         }

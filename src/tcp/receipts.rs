@@ -427,11 +427,8 @@ impl End<'_> {
     fn is_unprovoked(&self, row: usize) -> bool {
         let r = &self.rows[row];
         let bare = r.segment.span() == 0 && !self.flags(row).any(Flags::SYN | Flags::FIN | Flags::RST);
-        let before = self.rows[..row].iter().rposition(|x| !x.segment.is_icmp());
-        bare && before.is_some_and(|b| {
-            let x = &self.rows[b];
-            x.from == r.from && (x.end(), x.ack) == (r.seq, r.ack)
-        })
+        let before = || self.rows[..row].iter().rev().find(|x| !x.segment.is_icmp());
+        bare && before().is_some_and(|x| x.from == r.from && (x.end(), x.ack) == (r.seq, r.ack))
     }
 
     /// RSTs that this end sent or was sent, and ICMP errors about its SYN.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::link::{self, peel};
 use super::{Flags, PayloadKind, Rare, Segment, Station, icmp, ip, payload, tcp};
-use crate::capture::{LISTED, Listed, Packet};
+use crate::capture::{Listed, Packet};
 
 /// An address and a port.
 pub type Address = (IpAddr, u16);
@@ -106,7 +106,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
     segment.window = header.window;
     segment.flags = header.flags | peeled.way;
     segment.options = header.options;
-    let told = Listed::read(packet.data).filter(|_| link == LISTED).is_some_and(|listed| !listed.captured);
+    let told = Listed::of(link, packet.data).is_some_and(|listed| !listed.captured);
     if (found.payload.len() as u64) < u64::from(found.length) && !told {
         segment.flags = segment.flags | Flags::CUT;
     }

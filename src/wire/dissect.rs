@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use etherparse::TcpSlice;
 
 use super::link::{self, Next, peel};
-use crate::capture::{LISTED, Listed};
+use crate::capture::Listed;
 
 use super::{Flags, PayloadKind, Seq, icmp, ip, payload, tcp};
 
@@ -26,7 +26,7 @@ const RAW: u16 = 101;
 /// Reads a packet's headers as far as they go. `wire` is the packet's length on the wire.
 pub fn dissect(link: u16, wire: u32, packet: &[u8]) -> Vec<Field> {
     let mut fields = Fields { fields: Vec::new(), layer: "Frame" };
-    if let Some(listed) = Listed::read(packet).filter(|_| link == LISTED) {
+    if let Some(listed) = Listed::of(link, packet) {
         fields.layer = "Listing";
         fields.add("line", String::from_utf8_lossy(listed.line).escape_default().to_string());
         if !listed.captured {

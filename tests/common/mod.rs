@@ -1,12 +1,33 @@
 //! What several tests share.
 
-#![allow(dead_code)] // each test file uses its part
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)] // each test file uses its part
 
 use std::path::{Path, PathBuf};
+
+use finwait::diagnose::{self, Summary};
+use finwait::flow::{self, Input, Trace};
 
 /// The project's root.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder with captures that have known answers: the one that the environment variable `FINWAIT_EXAMS` names, or
+/// `../shared/exams`. Says so where there is none.
+pub fn exams() -> Option<PathBuf> {
+    let folder = std::env::var_os("FINWAIT_EXAMS").map_or_else(|| root().join("../shared/exams"), PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: no folder {}; FINWAIT_EXAMS may name it", folder.display());
+    None
+}
+
+/// Reads and judges a capture.
+pub fn read(input: Input) -> (Trace, Vec<Summary>) {
+    let trace = flow::load(&[input], &mut |_| ()).unwrap();
+    let summaries = diagnose::run(&trace, &|_| ());
+    (trace, summaries)
 }
 
 /// Fails when a file that is made by a program is not `wanted`; with `FINWAIT_BLESS=1` in the environment it is

@@ -83,6 +83,13 @@ pub(super) struct Carried {
     pub(super) payload: Vec<u8>,
 }
 
+impl Carried {
+    /// A segment that carries it, of which nothing else is told.
+    pub(super) fn segment(&self) -> Tcp {
+        Tcp { payload: self.payload.clone(), ..Tcp::default() }
+    }
+}
+
 pub(super) const FIN: u16 = 0x01;
 pub(super) const SYN: u16 = 0x02;
 pub(super) const RST: u16 = 0x04;

@@ -172,12 +172,9 @@ impl Layout {
     }
 
     fn count(&mut self, block: &Block) {
-        let before = self.lines.all;
         self.lines.all += u64::from(block.lines);
-        self.lines.strange += u64::from(block.strange);
-        if block.strange > 0 && self.lines.first.is_none() {
-            let plain = line::plain(&block.line);
-            self.lines.first = Some((before + 1, plain));
+        if block.strange > 0 {
+            self.strange(block, block.strange);
         }
     }
 
@@ -200,7 +197,7 @@ impl Layout {
                         (source, destination)
                     }
                     _ => {
-                        self.strange(block);
+                        self.strange(block, block.lines);
                         return None;
                     }
                 };
@@ -229,8 +226,7 @@ impl Layout {
                     return None;
                 };
                 unknown = fixed.unknown | Unknown::HOPS;
-                let tcp = line::Tcp { payload: carried.payload.clone(), ..line::Tcp::default() };
-                packet::tcp(source, destination, &tcp, &fixed, len, &mut ip)
+                packet::tcp(source, destination, &carried.segment(), &fixed, len, &mut ip)
             }
             Kind::Error(error) => {
                 let address = |host: &str| host.parse::<IpAddr>().ok();
@@ -284,10 +280,9 @@ impl Layout {
         let mut ip = Vec::new();
         let wire = match &told.kind {
             Kind::Carried(carried) if told_only(&carried.source) => {
-                let tcp = line::Tcp { payload: carried.payload.clone(), ..line::Tcp::default() };
                 let (source, destination) = (end(&carried.source)?, end(&carried.destination)?);
                 let len = carried.payload.len() as u32;
-                packet::tcp(source, destination, &tcp, &numbers::Fixed::default(), len, &mut ip)
+                packet::tcp(source, destination, &carried.segment(), &numbers::Fixed::default(), len, &mut ip)
             }
             Kind::Error(error) if told_only(&error.source) => {
                 let (source, destination) = (end(&error.source)?, end(&error.destination)?);
@@ -315,8 +310,9 @@ impl Layout {
         place as u8 + 1
     }
 
-    fn strange(&mut self, block: &Block) {
-        self.lines.strange += u64::from(block.lines);
+    /// So many lines of a block that was counted were not understood.
+    fn strange(&mut self, block: &Block, lines: u32) {
+        self.lines.strange += u64::from(lines);
         if self.lines.first.is_none() {
             let plain = line::plain(&block.line);
             self.lines.first = Some((self.lines.all + 1 - u64::from(block.lines), plain));

@@ -79,17 +79,28 @@ pub(super) struct Fixed {
     pub(super) unknown: Unknown,
 }
 
+/// Where the numbers of a direction begin, of so many connections on the same ends before.
+fn beginning(side: usize, generation: u32) -> u32 {
+    BEGINNINGS[side].wrapping_add(generation.wrapping_mul(NEXT))
+}
+
+/// Two in their order, and whether the first came second: 0 or 1.
+fn ordered<T: Ord>(one: T, other: T) -> ((T, T), usize) {
+    if one > other { ((other, one), 1) } else { ((one, other), 0) }
+}
+
 impl Numbers {
     /// Fits the numbers of a segment into its connection. `relative`: does the program always count from 0 (tshark)?
     pub(super) fn fit(&mut self, source: End, destination: End, tcp: &Tcp, relative: bool) -> Fixed {
-        let (key, from) = if source > destination { ((destination, source), 1) } else { ((source, destination), 0) };
+        let (key, from) = ordered(source, destination);
         let pair = self.pairs.entry(key).or_default();
         let (syn, ack_flag, rst) = (tcp.flags & SYN != 0, tcp.flags & ACK != 0, tcp.flags & RST != 0);
         if relative && syn && !ack_flag && !tcp.again && pair.spoke() {
             let generation = pair.generation.wrapping_add(1);
             *pair = Pair { generation, ..Pair::default() };
         }
-        let beginning = |side: usize| BEGINNINGS[side].wrapping_add(pair.generation.wrapping_mul(NEXT));
+        let generation = pair.generation;
+        let beginning = |side: usize| beginning(side, generation);
         let mut unknown = Unknown::default();
         let number = |number: u32, side: usize, absolute: bool| match pair.directions[side].base {
             _ if relative => beginning(side).wrapping_add(number),
@@ -136,7 +147,7 @@ impl Numbers {
         ports: Option<(u16, u16)>,
         tcp: Option<&Tcp>,
     ) -> Option<(End, End, u32)> {
-        let addresses = if from > about { (about, from) } else { (from, about) };
+        let (addresses, _) = ordered(from, about);
         let ends = if let Some((own, other)) = ports {
             ((from, own), (about, other))
         } else {
@@ -144,7 +155,7 @@ impl Numbers {
             let [key] = between.open[..] else { return None };
             if key.0.0 == from { key } else { (key.1, key.0) }
         };
-        let (key, side) = if ends.0 > ends.1 { ((ends.1, ends.0), 1) } else { (ends, 0) };
+        let (key, side) = ordered(ends.0, ends.1);
         let own = self.pairs.get(&key).map(|pair| pair.directions[side]);
         let told = tcp.filter(|tcp| tcp.flags & SYN != 0).and_then(|tcp| tcp.seq);
         let last = own.and_then(|own| own.next).map(|next| next.wrapping_sub(1));
@@ -182,7 +193,7 @@ impl Numbers {
         frame: u32,
         ahead: &mut dyn Iterator<Item = Tcp>,
     ) -> Option<(End, End, Fixed, u32)> {
-        let addresses = if source > destination { (destination, source) } else { (source, destination) };
+        let (addresses, _) = ordered(source, destination);
         let between = self.between.get(&addresses).filter(|between| !between.many && source != destination)?;
         let [key] = between.open[..] else { return None };
         let from = usize::from(key.1.0 == source);
@@ -194,8 +205,7 @@ impl Numbers {
         let ack = own.acked.filter(|acked| other.next == Some(*acked));
         let unknown = Unknown::WINDOW;
         let ends = if from == 0 { (key.0, key.1) } else { (key.1, key.0) };
-        let beginning = |side: usize| BEGINNINGS[side].wrapping_add(pair.generation.wrapping_mul(NEXT));
-        let fin = takes_one_more(ahead, ends, seq.wrapping_add(len), beginning(from));
+        let fin = takes_one_more(ahead, ends, seq.wrapping_add(len), beginning(from, pair.generation));
         if len == 0 && !fin {
             return None;
         }

@@ -72,6 +72,11 @@ const FIXED: usize = 12;
 const MAX_LINE: usize = 4096;
 
 impl<'a> Listed<'a> {
+    /// The head of a packet, if its link type is [`LISTED`]. The end of the line may be missing.
+    pub fn of(link: u16, packet: &'a [u8]) -> Option<Listed<'a>> {
+        if link == LISTED { Self::read(packet) } else { None }
+    }
+
     /// Reads the head of a packet of link type [`LISTED`]. The end of the line may be missing.
     pub fn read(packet: &'a [u8]) -> Option<Listed<'a>> {
         let fixed: &[u8; FIXED] = packet.first_chunk()?;

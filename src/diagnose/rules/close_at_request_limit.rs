@@ -72,22 +72,22 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
             *numbers.entry(s.small.requests).or_default() += 1;
         }
         let Some((&limit, &alike)) = numbers.iter().max_by_key(|(n, alike)| (**alike, **n)) else { continue };
-        let times = closed.iter().filter_map(|s| s.small.fin.map(|(_, time, _)| time));
-        let one_moment = times.clone().max().zip(times.min()).is_some_and(|(last, first)| last - first < AT_ONCE);
         let most = alike * 5 >= closed.len() * 4;
-        // a client that had more to ask opens the next connection soon
-        let goes_on = || closed.iter().filter(|s| s.small.requests == limit && followed(s, &opened)).count() + 1;
-        if limit < SMALLEST
-            || alike < AGREE
-            || !most
-            || limit < LEAST && (alike < closed.len() || one_moment || goes_on() < alike)
-        {
+        if limit < SMALLEST || alike < AGREE || !most || limit < LEAST && !is_no_chance(closed, alike, &opened) {
             continue;
         }
         found.extend(closed.iter().filter(|s| s.small.requests == limit).filter_map(|s| finding(s, limit, alike)));
     }
     found.sort_by_key(|f| f.connection);
     hits.findings.extend(found);
+}
+
+/// Is a small number a limit? All of the server's closes agree, they do not come at one moment, as those of a reload do, and
+/// all but the last are followed by another connection: the client had more to ask.
+fn is_no_chance(closed: &[&Summary], alike: usize, opened: &HashMap<(IpAddr, Endpoint), Vec<Nanos>>) -> bool {
+    let times = closed.iter().filter_map(|s| s.small.fin.map(|(_, time, _)| time));
+    let one_moment = times.clone().max().zip(times.min()).is_some_and(|(last, first)| last - first < AT_ONCE);
+    alike == closed.len() && !one_moment && closed.iter().filter(|s| followed(s, opened)).count() + 1 >= alike
 }
 
 /// Does the same client open another connection to the same server soon after this one's close?

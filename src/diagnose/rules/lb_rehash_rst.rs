@@ -77,8 +77,7 @@ fn check(summaries: &[Summary], hits: &mut Hits) {
             first = last;
             let end = reset_time(burst[burst.len() - 1]);
             let survivors = lives.iter().filter(|(began, heard)| *began < start && *heard > end).count();
-            let elsewhere = burst.iter().filter(|s| s.small.forgotten.is_some_and(|f| f.other_hops)).count();
-            let moved = burst.len() >= ENOUGH_ELSEWHERE && elsewhere == burst.len();
+            let moved = burst.len() >= ENOUGH_ELSEWHERE && elsewhere(burst) == burst.len();
             if moved || burst.len() >= ENOUGH && survivors > 0 {
                 found.extend(findings(burst, survivors));
             }
@@ -92,9 +91,15 @@ fn reset_time(s: &Summary) -> Nanos {
     s.small.forgotten.map_or(Nanos::MAX, |f| f.time)
 }
 
+/// How many were reset by a host with another hop count?
+fn elsewhere(burst: &[&Summary]) -> usize {
+    burst.iter().filter(|s| s.small.forgotten.is_some_and(|f| f.other_hops)).count()
+}
+
 fn findings(burst: &[&Summary], survivors: usize) -> Vec<Finding> {
     let spread = reset_time(burst[burst.len() - 1]) - reset_time(burst[0]);
-    let elsewhere = burst.iter().filter(|s| s.small.forgotten.is_some_and(|f| f.other_hops)).count();
+    let sure = elsewhere(burst) * 2 > burst.len() && survivors > 0;
+    let certainty = if sure { Certainty::Inferred } else { Certainty::Assumed };
     let one = |s: &&Summary| {
         let forgotten = s.small.forgotten?;
         let says = format!(
@@ -108,8 +113,6 @@ fn findings(burst: &[&Summary], survivors: usize) -> Vec<Finding> {
                 String::new()
             }
         );
-        let sure = elsewhere * 2 > burst.len() && survivors > 0;
-        let certainty = if sure { Certainty::Inferred } else { Certainty::Assumed };
         let frames = vec![forgotten.data, forgotten.reset];
         let mut f = Finding::on(&RULE, s.id, certainty, frames.clone(), says);
         f.side = Some(Side::Server);

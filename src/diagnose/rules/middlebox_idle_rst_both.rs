@@ -47,11 +47,12 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let reset = |side: Side| rows.iter().position(|r| r.from == side && r.reset.is_some());
     let (client, server) = (reset(Side::Client), reset(Side::Server));
     let both = client.zip(server).filter(|&(a, b)| facts.between(a.min(b), a.max(b)) <= TOGETHER);
-    let first = match (both, client, server) {
-        (Some((a, b)), ..) => a.min(b),
-        (None, Some(one), None) | (None, None, Some(one)) => one,
+    let resets = match (both, client, server) {
+        (Some((a, b)), ..) => vec![a.min(b), a.max(b)],
+        (None, Some(one), None) | (None, None, Some(one)) => vec![one],
         _ => return,
     };
+    let first = resets[0];
     let Some(last) = facts.data_before(first) else { return };
     let idle = facts.between(last, first);
     let quiet = first > 0 && facts.between(first - 1, first) >= LONG_IDLE;
@@ -65,7 +66,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     if both.is_none() && known.is_empty() && !stripped {
         return;
     }
-    hits.findings.push(finding(facts, last, [Some(first), both.map(|(a, b)| a.max(b))], &known, stripped));
+    hits.findings.push(finding(facts, last, &resets, &known, stripped));
 }
 
 /// The boxes that end a connection after so long a silence by default, otherwise than by a FIN; most that do so silently
@@ -83,11 +84,10 @@ fn lacks_timestamps(facts: &Facts, reset: usize) -> bool {
     own.peek().is_some() && own.all(stamped) && !stamped(reset)
 }
 
-fn finding(facts: &Facts, last: usize, resets: [Option<usize>; 2], known: &[&str], stripped: bool) -> Finding {
-    let resets: Vec<usize> = resets.into_iter().flatten().collect();
+fn finding(facts: &Facts, last: usize, resets: &[usize], known: &[&str], stripped: bool) -> Finding {
     let first = resets[0];
     let idle = facts.between(last, first);
-    let says = match resets[..] {
+    let says = match *resets {
         [_, second] => format!(
             "After {} of silence resets came in both ends' names within {}.",
             seconds(idle),
@@ -104,11 +104,11 @@ fn finding(facts: &Facts, last: usize, resets: [Option<usize>; 2], known: &[&str
     f.figures.push(("idle", Figure::Seconds(idle)));
     f.proof.push(facts.line("The last payload.", &[last]));
     f.proof.push(facts.line(
-        match resets[..] {
+        match resets {
             [_] => "Nothing had been sent for long before the reset: it answers nothing.",
             _ => "Nothing had been sent for long before the resets: they answer nothing.",
         },
-        &resets,
+        resets,
     ));
     if stripped {
         f.proof.push(facts.line("It lacks the timestamps that all other frames of its sender carry.", &[first]));
@@ -125,6 +125,6 @@ fn finding(facts: &Facts, last: usize, resets: [Option<usize>; 2], known: &[&str
         ));
     }
     f.application
-        .push(facts.line("The program gets \"connection reset by peer\" (ECONNRESET) on its next use.", &resets));
+        .push(facts.line("The program gets \"connection reset by peer\" (ECONNRESET) on its next use.", resets));
     f
 }

@@ -43,6 +43,8 @@ fn check(facts: &Facts, hits: &mut Hits) {
         After::Idle(data, idle) => Some((data, i, idle)),
         _ => None,
     });
+    // what looks like its sender may still come sooner than that one can answer
+    let early = found.is_none();
     let Some((data, reset, idle)) = found.or_else(|| too_early(facts)) else { return };
     let from = facts.row(reset).from;
     let says = format!(
@@ -52,7 +54,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
         seconds(idle),
         from.name(),
         seconds(facts.between(data, reset)),
-        if too_early(facts).is_some() {
+        if early {
             "sooner than an answer can come from there".to_string()
         } else {
             format!("and does not look like the {}'s", from.name())
@@ -64,7 +66,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
     let certainty = if facts.timeline.never_sent(reset) { Certainty::Proven } else { Certainty::Inferred };
     let mut f = Finding::new(&RULE, facts, certainty, &rows, says);
     f.side = Some(from.other());
-    if !forged(facts).contains(&reset) {
+    if early {
         f.or.push("half-open-data-rst");
     }
     f.figures.push(("idle", Figure::Seconds(idle)));

@@ -37,7 +37,6 @@ pub static RULE: Rule = Rule {
 
 fn check(facts: &Facts, hits: &mut Hits) {
     let kind = |i: usize| facts.row(i).segment.payload;
-    let tls = |i: usize| matches!(kind(i), PayloadKind::TlsData | PayloadKind::TlsAlert | PayloadKind::TlsHandshake);
     let Some(&first) = facts.data.first() else { return };
     let Some(fin) = Side::BOTH.iter().filter_map(|&s| facts.fin(s)).min() else { return };
     let from = facts.row(fin).from;
@@ -46,12 +45,11 @@ fn check(facts: &Facts, hits: &mut Hits) {
     }
     // a goodbye is sent when the program closes; what was sent before that is none
     let own = if facts.row(fin).segment.len > 0 { Some(fin) } else { facts.data_of_before(from, fin) };
-    let goodbye = own.is_some_and(|i| tls(i) && facts.between(i, fin) <= GOODBYE && facts.is_goodbye_sized(i));
     let alert = own.is_some_and(|i| kind(i) == PayloadKind::TlsAlert);
     let spoken = facts.data.iter().any(|&i| matches!(kind(i), PayloadKind::TlsData | PayloadKind::TlsAlert));
-    // with data just before, a goodbye may be in the same segment
+    // data just before may be a goodbye, or have one in the same segment
     let hidden = spoken && own.is_some_and(|i| facts.between(i, fin) <= GOODBYE);
-    let Some(last) = facts.data_before(fin).filter(|_| !goodbye && !alert && !hidden) else { return };
+    let Some(last) = facts.data_before(fin).filter(|_| !alert && !hidden) else { return };
     let what = if spoken { "data" } else { "part of the TLS handshake" };
     let says = format!(
         "{} closed {} after the last {what}, without an alert (close_notify).",
