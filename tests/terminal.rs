@@ -89,11 +89,28 @@ impl Session {
 
     /// Waits for the end, and checks that the terminal is as it was before. Returns the exit status.
     fn end(&mut self) -> u32 {
-        let status = self.child.wait().unwrap();
+        let deadline = Instant::now() + DEADLINE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "it does not end; the screen shows\n{}", self.contents());
+            // what it still writes is read, and a moment passes
+            if let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(5)) {
+                self.screen.process(&bytes);
+            }
+        };
         self.until("the user's own screen", |s| !s.alternate_screen() && !s.hide_cursor());
         assert!(self.screen.screen().mouse_protocol_mode() == MouseProtocolMode::None);
         assert_eq!(modes(&self.pty), self.modes, "the terminal's modes");
         status.exit_code()
+    }
+}
+
+impl Drop for Session {
+    /// A test that failed leaves no program behind.
+    fn drop(&mut self) {
+        drop(self.child.kill());
     }
 }
 
@@ -138,6 +155,22 @@ fn a_larger_terminal_shows_more() {
     session.screen.screen_mut().set_size(NonZeroU16::new(40).unwrap(), NonZeroU16::new(120).unwrap());
     session.shows("after frame 12");
     session.shows("overview");
+    session.press("q");
+    assert_eq!(session.end(), 0);
+}
+
+/// Keys that are typed while the terminal is resized count: crossterm's other reader (epoll, told of each readiness once)
+/// would lose them.
+#[test]
+fn a_key_beside_a_resize_is_not_lost() {
+    let mut session = Session::finwait(&[SAMPLE]);
+    session.shows("frame 12 of 13");
+    for (rows, key, frame) in [(30, "g", "frame 1 of 13"), (24, "G", "frame 13 of 13")].repeat(50) {
+        session.pty.master.resize(PtySize { rows, cols: 80, pixel_width: 0, pixel_height: 0 }).unwrap();
+        session.press(key);
+        session.screen.screen_mut().set_size(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(80).unwrap());
+        session.shows(frame);
+    }
     session.press("q");
     assert_eq!(session.end(), 0);
 }
