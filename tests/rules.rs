@@ -1,5 +1,8 @@
 //! Each rule fires on its sample and stays silent on its twin; each quiet sample stays without a problem.
 
+mod common;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use finwait::diagnose::{RULES, Severity, Summary, run};
@@ -99,4 +102,22 @@ fn figures_are_finite_and_evidence_is_in_order() {
             }
         }
     }
+}
+
+/// What else the frames allow is said with what tells the two apart.
+#[test]
+fn alternatives_are_told_apart() {
+    let mut unsaid = BTreeSet::new();
+    for (name, _) in common::samples() {
+        for f in judged(&name).unwrap().iter().flat_map(|s| &s.findings) {
+            let alternatives: Vec<_> = f.alternatives().collect();
+            assert_eq!(alternatives.len(), f.or.len(), "{name}: an alternative is no rule: {:?}", f.or);
+            for a in alternatives {
+                if a.how.is_none() {
+                    unsaid.insert(format!("{} does not say how it differs from {}", f.rule.id, a.id));
+                }
+            }
+        }
+    }
+    assert!(unsaid.is_empty(), "{unsaid:#?}");
 }

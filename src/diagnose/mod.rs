@@ -2,6 +2,7 @@
 
 mod abort;
 mod across;
+mod alternatives;
 mod bursts;
 mod challenge;
 mod checklist;
@@ -22,6 +23,7 @@ mod testing;
 mod timeouts;
 mod unanswered;
 
+pub use alternatives::Alternative;
 pub use facts::{Facts, seconds as about_seconds};
 pub use groups::{Group, groups};
 pub use rules::RULES;

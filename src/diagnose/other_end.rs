@@ -1,20 +1,20 @@
 //! What a capture at the other end would add to a finding.
 
 use super::facts::{Facts, has, is_reset};
-use super::{Finding, Line};
+use super::{Check, Finding, Line};
 use crate::flow::Side;
 use crate::tcp::{Certainty, Mark, Vantage};
 use crate::wire::Flags;
 
-/// Adds to each finding that is not proven what a capture at the far end, taken at the same time, would tell.
-pub fn complete(facts: &Facts, findings: &mut [Finding]) {
+/// Adds to a finding that is not proven what a capture at the far end, taken at the same time, would tell.
+pub fn complete(facts: &Facts, finding: &mut Finding) {
     let near = match facts.timeline.vantage {
         Vantage::Client => Side::Client,
         Vantage::Server => Side::Server,
         Vantage::Both | Vantage::Loopback | Vantage::Unknown => return,
     };
-    for f in findings.iter_mut().filter(|f| f.certainty != Certainty::Proven) {
-        f.against.extend(line(facts, f, near));
+    if finding.certainty != Certainty::Proven {
+        finding.against.extend(line(facts, finding, near));
     }
 }
 
@@ -34,6 +34,11 @@ fn line(facts: &Facts, f: &Finding, near: Side) -> Option<Line> {
         (format!("A capture at the {far} would tell whether these arrive there, and whether it answers."), copies)
     } else if let [first, ..] = fins[..] {
         (format!("A capture at the {far} would tell when it was sent there, and what came before it."), vec![first])
+    } else if matches!(f.rule.check, Check::All(_)) {
+        (
+            format!("A capture at the {far} would tell which of these arrive there, and what it sends that is lost."),
+            rows,
+        )
     } else {
         return None;
     };

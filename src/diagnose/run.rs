@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Check, Facts, Figure, Finding, Hits, LostRequest, RULES, Summary, Unclosed, across};
+use super::{Check, Facts, Figure, Finding, Hits, Line, LostRequest, RULES, Summary, Unclosed, across};
 use super::{late, listed, other_end, rules, small};
 use crate::capture::Nanos;
 use crate::flow::{Pair, Side, Trace};
@@ -82,8 +82,20 @@ pub fn judge(timeline: &Timeline, capture_end: Nanos) -> Vec<Finding> {
     one_cause_one_finding(&facts, &mut findings);
     let unknown = listed::unknown(&facts);
     findings.retain_mut(|finding| listed::weaken(finding, unknown));
-    other_end::complete(&facts, &mut findings);
+    complete(&facts, findings.iter_mut());
     findings
+}
+
+/// Adds what may be said of any finding: what programs see of its kind, if nothing is known of these, and what a capture
+/// at the other end would add.
+fn complete<'a>(facts: &Facts, findings: impl Iterator<Item = &'a mut Finding>) {
+    for finding in findings {
+        if finding.application.is_empty() {
+            let says = finding.rule.application.to_owned();
+            finding.application.push(Line { about: "In general".to_owned(), says, frames: Vec::new() });
+        }
+        other_end::complete(facts, finding);
+    }
 }
 
 /// Worst first; among equals the surer, then the earlier, then in the order of the rules.
@@ -132,8 +144,11 @@ fn summary(trace: &Trace, id: u32) -> Option<Summary> {
 /// The findings of a summary with all their lines, for a connection that is looked at.
 pub fn details(trace: &Trace, summary: &Summary, timeline: &Timeline) -> Vec<Finding> {
     let mut findings = summary.findings.clone();
+    let capture_end = capture_end(trace, summary.end);
+    let several = |f: &&mut Finding| matches!(f.rule.check, Check::All(_));
+    complete(&Facts::of(timeline, capture_end), findings.iter_mut().filter(several));
     if trace.flows.len() > DETAILED {
-        let again = judge(timeline, capture_end(trace, summary.end));
+        let again = judge(timeline, capture_end);
         for finding in &mut findings {
             let same = again.iter().find(|f| std::ptr::eq(f.rule, finding.rule) && f.evidence == finding.evidence);
             if let Some(same) = same {

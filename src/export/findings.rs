@@ -163,9 +163,10 @@ pub(super) fn aligned(mut rows: Vec<[String; 5]>) -> Vec<[String; 5]> {
 
 /// The lines below the frames.
 fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
-    let mut out = vec![("note", certainty(finding))];
+    let mut out = vec![("note", certainty(finding).to_owned())];
     out.extend(finding.proof.iter().map(|l| ("note", line(l))));
     out.extend(finding.against.iter().map(|l| ("but", line(l))));
+    out.extend(finding.alternatives().map(|a| ("or", a.sentence())));
     out.push(("kernel", finding.rule.kernel.to_owned()));
     out.extend(finding.application.iter().map(|l| ("application", line(l))));
     // what fits this very case is enough, where there is any
@@ -175,14 +176,14 @@ fn notes(finding: &Finding) -> Vec<(&'static str, String)> {
     out
 }
 
-/// How sure a finding is, in words, with the rules that these frames also allow.
-pub fn certainty(finding: &Finding) -> String {
-    let sure = match finding.certainty {
-        Certainty::Proven => "proven, since these frames allow no other reading",
+/// How sure a finding is, in words.
+pub fn certainty(finding: &Finding) -> &'static str {
+    match finding.certainty {
+        Certainty::Proven if finding.or.is_empty() => "proven, since these frames allow no other reading",
+        Certainty::Proven => "proven as far as it goes: the frames show that it happened, and not why",
         Certainty::Inferred => "inferred, since nothing in the capture speaks against it",
         Certainty::Assumed => "assumed, since the capture cannot tell it from other causes",
-    };
-    if finding.or.is_empty() { sure.to_owned() } else { format!("{sure}; it may also be {}", finding.or.join(" or ")) }
+    }
 }
 
 /// A line with its subject and its frames.

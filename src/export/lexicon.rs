@@ -222,7 +222,7 @@ pub fn explain(entry: Entry, look: Look, columns: usize, out: &mut dyn Write) ->
 const AS_IT_IS: char = '\t';
 
 /// A whole sentence out of the middle of one.
-fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }

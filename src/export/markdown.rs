@@ -132,6 +132,10 @@ fn finding(story: &Story, finding: &Finding, out: &mut dyn Write) -> io::Result<
     }
     section("What shows it", &finding.proof, out)?;
     section("What speaks against it, or cannot be told", &finding.against, out)?;
+    if !finding.or.is_empty() {
+        writeln!(out, "\nWhat else it may be:\n")?;
+        finding.alternatives().try_for_each(|a| writeln!(out, "* {}", text(&a.sentence())))?;
+    }
     writeln!(out, "\nWhat the kernel does (Linux):\n\n* {}", text(rule.kernel))?;
     section("What the application saw", &finding.application, out)?;
     section("Questions, answered", &finding.checklist, out)?;

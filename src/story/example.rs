@@ -20,7 +20,7 @@ static RULE: Rule = Rule {
     kernel: "tcp_timewait_state_process() answers late data by a reset.",
     application: "What programs see.",
     sure: "How sure it is.",
-    look_alikes: &[("other-rule", "how the two differ")],
+    look_alikes: &[("reset-after-close", "how the two differ")],
     next: &["Do this."],
     refs: &["RFC 9293 §3.6"],
     sample: "example",
@@ -93,7 +93,7 @@ pub(crate) fn half_closed_reuse() -> Story {
     let line = |says: &str, frames: &[FrameNo]| Line { about: String::new(), says: says.into(), frames: frames.into() };
     story.findings.push(Finding {
         rule: &RULE,
-        or: vec!["other-rule"],
+        or: vec!["reset-after-close"],
         severity: Severity::Problem,
         connection: 1,
         elsewhere: None,

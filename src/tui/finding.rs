@@ -8,6 +8,8 @@ use super::theme::Role;
 use super::verdict::{frames, named, title, with_frames, wrapped};
 use super::view;
 use crate::diagnose::{self, Figure, Finding};
+use crate::export::findings::certainty;
+use crate::export::lexicon::sentence;
 use crate::story::units;
 
 /// Columns of a line's name.
@@ -51,6 +53,12 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     out.extend(wrapped(theme, Role::Text, &sure(finding), width));
     facts(&mut out, "What shows it", &finding.proof);
     facts(&mut out, "What speaks against it, or is not known", &finding.against);
+    if !finding.or.is_empty() {
+        heading(&mut out, "What else it may be");
+        for other in finding.alternatives() {
+            out.extend(named(theme, Role::Text, "-", &other.sentence(), width, 3));
+        }
+    }
     heading(&mut out, "What the kernel does (Linux)");
     out.extend(wrapped(theme, Role::Text, finding.rule.kernel, width));
     facts(&mut out, "What the application saw", &finding.application);
@@ -61,8 +69,11 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     }
     heading(&mut out, "What happens");
     out.extend(wrapped(theme, Role::Text, finding.rule.what, width));
+    out.extend(named(theme, Role::Text, "In a capture:", &sentence(finding.rule.shows), width, NAME + 2));
     heading(&mut out, "Why");
     out.extend(wrapped(theme, Role::Text, finding.rule.why, width));
+    heading(&mut out, "How sure one can be of such a case");
+    out.extend(wrapped(theme, Role::Text, finding.rule.sure, width));
     if !finding.rule.look_alikes.is_empty() {
         heading(&mut out, "Not to be mistaken for");
         for (other, how) in finding.rule.look_alikes {
@@ -83,18 +94,8 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
 }
 
 fn sure(finding: &Finding) -> String {
-    use crate::tcp::Certainty;
-    let sure = match finding.certainty {
-        Certainty::Proven => "Proven: the frames leave no other explanation.",
-        Certainty::Inferred => "Inferred: it follows from the frames, and nothing in them contradicts it.",
-        Certainty::Assumed => "Assumed: possible, but the capture does not show it.",
-    };
-    let or = if finding.or.is_empty() {
-        String::new()
-    } else {
-        format!(" The same frames allow: {}.", finding.or.join(", "))
-    };
-    format!("{sure}{or} Suspect: {}. Rule: {}.", frames(&finding.evidence), finding.rule.id)
+    let sure = sentence(certainty(finding));
+    format!("{sure} Suspect: {}. Rule: {}.", frames(&finding.evidence), finding.rule.id)
 }
 
 fn value(figure: Figure) -> String {

@@ -33,6 +33,13 @@ pub static RULE: Rule = Rule {
         ("syn-no-answer", "seen from the client, a SYN that a full queue dropped looks like any lost SYN"),
         ("syn-cookie-lost-ack", "there the server is silent until the client speaks"),
         ("tail-loss-rto", "there the server had already taken data"),
+        ("lb-rehash-rst", "there another host answers: hop count, options or clock are not those of the SYN-ACK"),
+        ("peer-vanished-rto", "there the server takes the first data, and its SYN-ACK does not come again"),
+        ("pmtu-black-hole", "there small segments get through, and only full ones do not"),
+        (
+            "handshake-retransmitted",
+            "there a SYN or SYN-ACK is lost on the way; the server's counter of listen overflows stays as it is",
+        ),
     ],
     next: &[
         "At the server: nstat -az TcpExtListenOverflows TcpExtListenDrops, and ss -ltn (Recv-Q at Send-Q means full).",

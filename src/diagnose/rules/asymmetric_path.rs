@@ -26,6 +26,10 @@ pub static RULE: Rule = Rule {
     look_alikes: &[
         ("one-direction-only", "there the connection works, and only the capture lacks one direction"),
         ("handshake-ack-lost", "there both directions are seen, and the server repeats its SYN-ACK"),
+        (
+            "accept-queue-overflow",
+            "there the server repeats its SYN-ACK although the last ACK came; its listen queue is full",
+        ),
         ("peer-vanished-rto", "there the server answered before"),
     ],
     next: &[

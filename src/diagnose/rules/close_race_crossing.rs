@@ -29,6 +29,7 @@ pub static RULE: Rule = Rule {
         ("half-closed-reuse", "there the request acknowledges the FIN: the client could have known"),
         ("a lost FIN", "the request does not acknowledge it either; the FIN is then sent again"),
         ("a reload of the server", "many connections with different idle times then end at the same instant"),
+        ("goaway-race", "there an HTTP/2 server said GOAWAY first; encrypted, the two look alike"),
     ],
     next: &[
         "Keep the client's idle timeout shorter than the server's by a margin; a better check before use cannot help, \

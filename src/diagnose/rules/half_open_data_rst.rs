@@ -28,6 +28,7 @@ pub static RULE: Rule = Rule {
         ("middlebox-idle-rst-on-use", "there a box answers: sooner than a round trip, or with another hop count"),
         ("close-with-unread-data", "there the reset has an ACK flag and answers no segment"),
         ("keepalive-answered-by-rst", "there an empty keep-alive probe is answered, not data"),
+        ("lb-rehash-rst", "there other connections to the same address live on, since only some went to another host"),
     ],
     next: &[
         "Look at the other host: was it, or its program, restarted; did an address or a load balancer's target change?",

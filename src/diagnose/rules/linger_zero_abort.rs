@@ -23,6 +23,8 @@ pub static RULE: Rule = Rule {
            same frame. A capture at the other end shows whether its last bytes had arrived before the reset.",
     look_alikes: &[
         ("close-with-unread-data", "the very same frames; likelier where bytes had come that nothing answered"),
+        ("middlebox-idle-rst-both", "there both ends are sent a reset after a round idle time, by a box between them"),
+        ("process-died", "there all connections of the process are reset at that moment, and new ones refused"),
         ("client-gave-up", "there the client cuts off a request that it still waits for"),
         ("keepalive-unanswered", "there unanswered keep-alive probes come before the reset"),
     ],

@@ -27,6 +27,7 @@ pub static RULE: Rule = Rule {
     look_alikes: &[
         ("middlebox-idle-rst-on-use", "there data sets the reset off"),
         ("keepalive-answered-by-rst", "there a probe sets it off"),
+        ("process-died", "there one end alone resets, all its connections at that moment, and refuses new ones"),
         ("linger-zero-abort", "there one end alone aborts, for its own reasons"),
     ],
     next: &[

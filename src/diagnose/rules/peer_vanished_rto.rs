@@ -26,6 +26,7 @@ pub static RULE: Rule = Rule {
         ("middlebox-idle-drop-silent", "there the connection had been idle for long before"),
         ("tail-loss-rto", "there a copy is acknowledged at last"),
         ("pmtu-black-hole", "there small segments are still answered"),
+        ("zero-window-stall", "there the last window that was announced is zero, or smaller than what is sent"),
     ],
     next: &[
         "Do other connections to the same host fail too? Then the host or its network is down.",

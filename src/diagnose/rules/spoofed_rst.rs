@@ -27,6 +27,7 @@ pub static RULE: Rule = Rule {
         ("close-with-unread-data", "there the reset fits its sender, which then falls silent"),
         ("middlebox-idle-rst-on-use", "there the connection had been idle for long, and data set it off"),
         ("syn-refused", "there one reset answers one SYN, and no SYN-ACK follows"),
+        ("lb-rehash-rst", "there the reset comes from a real host of the service, which never heard of the connection"),
     ],
     next: &[
         "Capture at the other end too: a reset that arrives here and never left there proves it.",

@@ -25,6 +25,7 @@ pub static RULE: Rule = Rule {
     look_alikes: &[
         ("zero-window-stall", "there a program does not read; a window of zero in a SYN-ACK says nothing of a program"),
         ("accept-queue-overflow", "there the SYN-ACK has an open window"),
+        ("peer-vanished-rto", "there the server had answered data before it fell silent"),
     ],
     next: &[
         "Capture on both sides of the proxy: does its own handshake with the server complete?",
