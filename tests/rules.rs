@@ -121,3 +121,15 @@ fn alternatives_are_told_apart() {
     }
     assert!(unsaid.is_empty(), "{unsaid:#?}");
 }
+
+/// A request lost in a reload is one incident, and nobody is sent after an idle timeout.
+#[test]
+fn a_reload_that_loses_a_request_is_one_finding() {
+    let summaries = judged("reload").unwrap();
+    assert!(summaries.iter().all(|s| s.findings.len() == 1));
+    let lost: Vec<_> = summaries.iter().flat_map(|s| &s.findings).filter(|f| f.severity == Severity::Problem).collect();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(lost[0].rule.id, "close-race-crossing");
+    assert!(lost[0].proof.iter().any(|l| l.says.contains("closed this and 4 other connections")));
+    assert!(lost[0].to_do().all(|advice| !advice.contains("idle timeout below")));
+}

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use super::checklist::{PERHAPS_A_TIMER, QUESTION_REPEATED, QUESTION_TIMEOUT};
 use super::facts::seconds;
-use super::rules::{QUESTION_REPEATED, QUESTION_TIMEOUT};
 use super::{Line, LostRequest, Severity, Summary};
 use crate::capture::Nanos;
 use crate::flow::{Endpoint, Side};
@@ -15,6 +15,10 @@ use crate::wire::Method;
 const RETRY_WITHIN: Nanos = 10_000_000_000;
 /// Idle times that differ less than this come from one timer.
 const SAME_TIMER: Nanos = 1_000_000_000;
+
+/// Kinds that lose a request since the server had closed.
+const LOST: [&str; 4] =
+    ["half-closed-reuse", "close-race-crossing", "unannounced-close-reuse", "late-data-to-lingering-close"];
 
 /// What is known of the connections to one server.
 #[derive(Default)]
@@ -28,6 +32,7 @@ pub fn complete(summaries: &mut [Summary]) {
     said_better(summaries);
     accepted_later(summaries);
     lost_requests(summaries);
+    closed_together(summaries);
 }
 
 /// Kinds that say more of a connection, most since they look at several, and the kinds that they explain.
@@ -71,6 +76,27 @@ fn said_better(summaries: &mut [Summary]) {
         if !kinds.is_empty() {
             s.findings.retain(|f| !kinds.contains(&f.rule.id));
         }
+    }
+}
+
+/// A request that was lost since its server closed many connections at the same moment: that is said in its own finding,
+/// and that no idle timeout closed them.
+fn closed_together(summaries: &mut [Summary]) {
+    for s in summaries {
+        let Some(at) = s.findings.iter().position(|f| f.rule.id == "drain-or-reload-close") else { continue };
+        let Some(lost) = s.findings.iter().position(|f| LOST.contains(&f.rule.id)) else { continue };
+        let together = s.findings[at].clone();
+        let f = &mut s.findings[lost];
+        f.against.retain(|l| !l.says.starts_with(PERHAPS_A_TIMER));
+        f.proof.push(Line { about: String::new(), says: together.says.clone(), frames: together.evidence.clone() });
+        f.proof.extend(together.proof);
+        let says = "None: no timeout closes connections together that were idle for different times. Probably the server \
+                    was reloaded, restarted or drained (drain-or-reload-close).";
+        for line in f.checklist.iter_mut().filter(|l| l.about == QUESTION_TIMEOUT) {
+            says.clone_into(&mut line.says);
+        }
+        f.advice = together.rule.next.iter().map(|&text| text.to_owned()).collect();
+        s.findings.remove(at);
     }
 }
 
@@ -200,7 +226,5 @@ fn allowed(method: Option<Method>) -> String {
 
 /// Was a request lost on it since its server had closed?
 pub fn lost_a_request(s: &Summary) -> bool {
-    const KINDS: [&str; 4] =
-        ["half-closed-reuse", "close-race-crossing", "unannounced-close-reuse", "late-data-to-lingering-close"];
-    s.lost_request.is_some() || s.findings.iter().any(|f| KINDS.contains(&f.rule.id))
+    s.lost_request.is_some() || s.findings.iter().any(|f| LOST.contains(&f.rule.id))
 }

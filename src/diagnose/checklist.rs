@@ -6,6 +6,8 @@ use super::late::{AT_ONCE, Late};
 use super::timeouts::{self, Role};
 use crate::wire::{Flags, PayloadKind};
 
+/// What is said against it where the connection alone does not show why its server closed; the timeouts that fit follow.
+pub const PERHAPS_A_TIMER: &str = "That an idle timeout closed it is likely, not proven";
 /// Answered with the help of other connections.
 pub const QUESTION_TIMEOUT: &str = "Which idle timeout of which end ran out?";
 /// Answered by other connections alone.

@@ -1,5 +1,6 @@
 //! The server's FIN and the client's next request crossed.
 
+use super::super::checklist::PERHAPS_A_TIMER;
 use super::super::facts::{Facts, capital, seconds};
 use super::super::late::{AT_ONCE, Answer, Late, late};
 use super::super::timeouts::{self, Role};
@@ -112,7 +113,7 @@ fn finding(facts: &Facts, late: &Late) -> Option<Finding> {
         ));
     }
     let words = timeouts::words(late.idle, Role::Server);
-    f.against.push(facts.line(format!("That an idle timeout closed it is likely, not proven; {words}."), &[late.fin]));
+    f.against.push(facts.line(format!("{PERHAPS_A_TIMER}; {words}."), &[late.fin]));
     let read = "The FIN and the reset reach the client after its request: read() returns EOF once the FIN is there; if only \
                 the reset arrives, \"connection reset by peer\".";
     f.application.push(facts.line(read, &[late.fin, reset]));

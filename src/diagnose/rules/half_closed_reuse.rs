@@ -1,6 +1,6 @@
 //! A request on a connection that its server had already closed.
 
-use super::super::checklist;
+use super::super::checklist::{self, PERHAPS_A_TIMER};
 use super::super::facts::{Facts, bytes, capital, seconds};
 use super::super::late::{AT_ONCE, Answer, Late, late};
 use super::super::timeouts::{self, Role};
@@ -143,13 +143,8 @@ fn against(facts: &Facts, late: &Late, gap: f64, f: &mut Finding) {
     };
     f.against.push(facts.line(says, &[late.fin, late.data]));
     if late.before.is_some() && late.idle >= AT_ONCE {
-        f.against.push(facts.line(
-            format!(
-                "That an idle timeout closed it is likely, not proven; {}.",
-                timeouts::words(late.idle, Role::Server)
-            ),
-            &[late.fin],
-        ));
+        f.against
+            .push(facts.line(format!("{PERHAPS_A_TIMER}; {}.", timeouts::words(late.idle, Role::Server)), &[late.fin]));
     }
 }
 

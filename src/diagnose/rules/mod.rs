@@ -81,7 +81,6 @@ mod window_probe_broken;
 mod window_scale_lost;
 mod zero_window_stall;
 
-pub use super::checklist::{QUESTION_REPEATED, QUESTION_TIMEOUT};
 pub use half_closed_reuse::lost_request;
 
 use super::{Facts, Hits, Rule};
