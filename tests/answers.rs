@@ -53,7 +53,7 @@ const ANSWERS: &[Answer] = &[
     mild("packetlife__BGP_AS_set.pcap", &[2, 4], &["syn-refused"]),
     mild("suricata__smtp-errors_smtperr.pcap", &[9, 10, 11, 12], &["reset-after-close", "client-gave-up"]),
     mild("zeek__websocket-wstunnel-http.pcap", &[11, 12, 13], &["reset-after-close"]),
-    mild("zeek__tcp-qi_internet_SYNACK_curl_jsonip.pcap", &[5, 9], &["reset-after-close", "spoofed-rst"]),
+    mild("ppa__ftp-uploadfailed.pcap", &[1637, 1641], &["reset-unexplained", "half-open-data-rst"]),
     mild("zeek__ssh-ssh_version_199.pcap", &[77, 78, 79, 80, 85], &["reset-after-close"]),
     mild(
         "sf23__2a_LocalController.pcapng",
@@ -63,6 +63,8 @@ const ANSWERS: &[Answer] = &[
     mild("zeek__tcp-single-rst.pcap", &[1], &["reset-unexplained"]),
     mild("packetlife__LDP_adjacency.pcap", &[10, 11], &["syn-refused"]),
     found("suricata__bug-3286-02-linux-evasion_with_evasion_linux.pcap", &[2, 3, 5, 6], &["spoofed-rst"]),
+    found("snort3__react-expected.pcap", &[5, 6, 7], &["spoofed-rst"]),
+    found("zeek__tcp-qi_internet_SYNACK_curl_jsonip.pcap", &[5, 9], &["injected-data"]),
     found("ppa3__tcp_refuseconnection.pcapng", &[1, 2], &["syn-refused"]),
     found("ppa__double-vision.pcap", &[5, 6, 7, 8], &["syn-refused"]),
     found("ppa3__nowebaccess3.pcapng", &[3, 4, 5], &["syn-no-answer"]),

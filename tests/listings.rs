@@ -35,7 +35,7 @@ const OTHERS: [&[&str]; 14] = [
 ];
 
 /// Samples of which a listing tells something else, the program that printed it, and why.
-const DIFFERENT: [(&str, &str, &str); 10] = [
+const DIFFERENT: [(&str, &str, &str); 11] = [
     (
         "duplicate-address",
         "tcpdump",
@@ -46,6 +46,7 @@ const DIFFERENT: [(&str, &str, &str); 10] = [
     ("options-stripped", "tshark", "as with tcpdump"),
     ("lb-rehash-rst", "tcpdump", "only hop counts show that another host sent the resets"),
     ("lb-rehash-rst", "tshark", "as with tcpdump"),
+    ("injected-data", "tshark", "its HTTP lines have no payload length; that of a frame without options is not told"),
     ("hairpin-tuple-clash", "tshark", "it counts from the new SYN on, which came to nothing"),
     ("time-wait-reuse-refused", "tshark", "it counts from the new SYN on, which came to nothing"),
     ("snat-port-race", "tshark", "its HTTP lines have no ports, so those of connections at one time cannot be placed"),

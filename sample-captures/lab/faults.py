@@ -84,6 +84,16 @@ def reset(frame, seq, ack, flags, ttl=64):
     return checked(frame[6:12] + frame[0:6] + b"\x08\x00" + ip + head)
 
 
+def data(frame, seq, ack, payload, ttl=64):
+    """Data that answers this frame in its receiver's name."""
+    answer = reset(frame, seq, ack, ACK | 0x08, ttl)
+    head = bytearray(answer + payload)
+    struct.pack_into(">H", head, 16, len(head) - 14)
+    struct.pack_into(">H", head, 18, 1)
+    struct.pack_into(">H", head, 48, 8192)
+    return checked(head)
+
+
 class Drops:
     """Loses what `lost` says."""
 
@@ -189,6 +199,24 @@ class Refuses8080:
         if tcp.is_tcp and sender == "client" and tcp.dport == 8080:
             return [(-0.002, "server", reset(frame, 0, tcp.seq + 1, RST | ACK, ttl=61))]
         return [(0, sender, tcp.with_changes(ttl=57) if tcp.is_tcp and sender == "server" else frame)]
+
+
+class AnswersFirst:
+    """A box three hops before the server that answers a request over plain HTTP in the server's name."""
+
+    PAGE = (b"HTTP/1.1 302 Found\r\nLocation: http://portal.example/\r\nContent-Length: 0\r\n"
+            b"Connection: close\r\n\r\n")
+
+    def take(self, frame, sender):
+        tcp = Tcp(frame)
+        if not tcp.is_tcp:
+            return [(0, sender, frame)]
+        if sender == "server":
+            return [(0, sender, tcp.with_changes(ttl=57))]
+        if tcp.length == 0:
+            return [(0, sender, frame)]
+        page = data(frame, tcp.ack, tcp.seq + tcp.length, self.PAGE, ttl=60)
+        return [(0, sender, frame), (-0.002, "server", page)]
 
 
 class HalfNat:

@@ -4,7 +4,7 @@ import threading
 import time
 
 from netns import ADDRESS
-from scenarios import REQUEST, exchange, scenario
+from scenarios import ANSWER, REQUEST, exchange, scenario
 
 LARGE = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: %d\r\n\r\n"
 
@@ -76,6 +76,20 @@ def idle_reset_both(lab):
     client.settimeout(60)
     lab.read("client", client)
     lab.read("server", server)
+
+
+@scenario(delay=0.02, fault="AnswersFirst")
+def injected_data(lab):
+    """A box on the way answers a request over plain HTTP by a page of its own, in the server's name and sooner than the
+    server. The client takes it and closes; the server's own response finds nobody."""
+    client, server = lab.open()
+    lab.write("client", client, REQUEST)
+    lab.read("server", server)
+    lab.read("client", client)
+    lab.end("client", client)
+    lab.write("server", server, ANSWER)
+    time.sleep(0.2)
+    lab.end("server", server)
 
 
 @scenario(fault="ClientFins")

@@ -53,6 +53,7 @@ const EXPLAINS: &[(&str, &[&str])] = &[
     ("lb-rehash-rst", &["half-open-data-rst", "spoofed-rst", "reset-unexplained"]),
     ("goaway-race", &["close-race-crossing", "half-closed-reuse", "unannounced-close-reuse", "early-response-reset"]),
     ("asymmetric-path", &["one-direction-only"]),
+    ("injected-data", &["reset-after-close", "fin-retransmitted"]),
     ("syn-flood-or-backlog", &["syn-no-answer", "synack-not-accepted", "probe-half-open"]),
 ];
 

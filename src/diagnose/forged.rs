@@ -29,7 +29,9 @@ pub fn forged(facts: &Facts) -> Vec<usize> {
     }
     let rows = facts.timeline.rows.iter().enumerate();
     rows.filter(|(_, r)| !has(r, Mark::DuplicateFrame) && r.segment.flags.any(Flags::FIN | Flags::RST))
-        .filter(|(_, r)| has(r, Mark::Injected) || r.reset.is_some_and(|x| x.cause == ResetCause::Injected))
+        .filter(|&(i, r)| {
+            has(r, Mark::Injected) || r.reset.is_some_and(|x| x.cause == ResetCause::Injected) || alien_id(facts, i)
+        })
         .map(|(i, _)| i)
         .filter(|&i| !was_meant(facts, i))
         .collect()
@@ -55,6 +57,23 @@ fn alien_hops(facts: &Facts, i: usize) -> bool {
     others.peek().is_some() && others.all(|r| differ(r.segment.hops(), row.segment.hops()))
 }
 
+/// Packets of other connections that a sender may count between two of one connection.
+const OTHERS: u16 = 1000;
+/// So many identifications in a row show that a sender counts.
+const RUN: usize = 3;
+
+/// Is it a live socket's reset, by its form, and does its identification not follow those of its sender, which counts up by
+/// one? Resets without identification, and those that answer a segment, come from outside the socket's count.
+pub fn alien_id(facts: &Facts, i: usize) -> bool {
+    let id = facts.row(i).segment.ip_id;
+    let before = facts.timeline.rows[..i].iter().rev().filter(|r| r.from == facts.row(i).from && counts(r));
+    let mut ids = before.map(|r| r.segment.ip_id).take(RUN).peekable();
+    let Some(&last) = ids.peek() else { return false };
+    let run: Vec<u16> = ids.collect();
+    let counted = run.len() == RUN && run.windows(2).all(|w| w[1] != 0 && w[0].wrapping_sub(w[1]) == 1);
+    facts.is_abort(i) && id != 0 && counted && !(1..OTHERS).contains(&id.wrapping_sub(last))
+}
+
 /// Is a hop count all that speaks against it, and one that stacks begin with? Many send their resets with another first
 /// hop count than the rest, so that says little.
 pub fn only_round_hops(facts: &Facts, i: usize) -> bool {
@@ -62,7 +81,10 @@ pub fn only_round_hops(facts: &Facts, i: usize) -> bool {
     let goes_on = facts.timeline.rows[i + 1..]
         .iter()
         .any(|r| r.from == row.from && !is_reset(r) && !r.segment.is_icmp() && row.segment.time < r.segment.time);
-    row.segment.hops().is_some_and(|ttl| FIRST_HOPS.contains(&ttl)) && !goes_on && !ignored(facts, i)
+    row.segment.hops().is_some_and(|ttl| FIRST_HOPS.contains(&ttl))
+        && !goes_on
+        && !ignored(facts, i)
+        && !alien_id(facts, i)
 }
 
 /// Resets that refuse a SYN which the server accepts all the same: it sends one or the other, never both.
@@ -86,7 +108,9 @@ pub fn ignored(facts: &Facts, i: usize) -> bool {
         let later = facts.row(j);
         later.from != row.from && counts(later) && !is_reset(later) && facts.between(i, j) > meanwhile
     };
-    let lives = facts.timeline.rows.last().is_some_and(|last| last.cells[row.from.other()].state != State::Closed);
+    let watched = (facts.capture_end - facts.time(i)) as f64 / 1e9 > meanwhile;
+    let lives = |last: &Row| last.cells[row.from.other()].state != State::Closed;
+    let lives = watched && facts.timeline.rows.last().is_some_and(lives);
     let refused = row.reset.is_some_and(|r| r.accepted == Fate::No);
     is_reset(row) && (refused || lives || (i + 1..facts.timeline.rows.len()).any(goes_on))
 }
@@ -130,6 +154,12 @@ pub fn reasons(facts: &Facts, i: usize) -> Vec<String> {
         said.push(format!(
             "Its hop limit (TTL) is {}, its sender's other frames have {}.",
             row.segment.ttl, usual.segment.ttl
+        ));
+    }
+    if alien_id(facts, i) {
+        said.push(format!(
+            "Its identification (IPv4) is {:#06x}, while its sender counts up by one from packet to packet.",
+            row.segment.ip_id
         ));
     }
     let later = rows[i + 1..].iter().find(|r| r.from == row.from && !is_reset(r) && !r.segment.is_icmp());

@@ -9,7 +9,10 @@ use crate::wire::Unknown;
 /// numbers of bare acknowledgements.
 const LOOK_ALIKES: [(&str, &[&str]); 14] = [
     ("syn-refused", &["syn-rejected-by-middlebox"]),
-    ("reset-after-close", &["half-closed-reuse", "close-race-crossing", "tls-close-notify-reply-rst", "goaway-race"]),
+    (
+        "reset-after-close",
+        &["half-closed-reuse", "close-race-crossing", "tls-close-notify-reply-rst", "goaway-race", "injected-data"],
+    ),
     ("close-with-unread-data", &["early-response-reset", "middlebox-idle-rst-both"]),
     ("linger-zero-abort", &["keepalive-unanswered", "middlebox-idle-rst-both"]),
     ("half-open-data-rst", &["middlebox-idle-rst-on-use", "lb-rehash-rst", "spoofed-rst"]),

@@ -197,6 +197,11 @@ fn provoker(rows: &[Row], answered: &[bool], rst: usize, acked: Option<i64>, del
         let s = &rows[*i];
         s.from != r.from && s.ack.is_some() && !other(s) && s.segment.ack == r.segment.seq && !answered[*i]
     };
+    // some stacks and boxes send the reset with the identification of what it answers
+    let same_id = |i: &usize| r.segment.ip_id != 0 && rows[*i].segment.ip_id == r.segment.ip_id;
+    if let Some(row) = (start..rst).rev().filter(same_id).find(fits) {
+        return Some(row);
+    }
     let silent_from = rows[start..rst].iter().rposition(|s| s.from == r.from && !other(s)).map_or(start, |i| start + i);
     let bytes: Vec<usize> = (start..rst)
         .filter(fits)

@@ -28,6 +28,7 @@ mod half_open_syn_challenge;
 mod handshake_ack_lost;
 mod handshake_retransmitted;
 mod icmp_unreachable;
+mod injected_data;
 mod keepalive_answered_by_rst;
 mod keepalive_unanswered;
 mod late_data_to_lingering_close;
@@ -141,6 +142,7 @@ pub static RULES: &[&Rule] = &[
     &icmp_unreachable::RULE,
     &duplicate_address::RULE,
     &spoofed_rst::RULE,
+    &injected_data::RULE,
     &conntrack_invalid_rst::RULE,
     &rst_or_fin_escapes_nat::RULE,
     &lb_rehash_rst::RULE,
