@@ -38,7 +38,7 @@ pub static RULE: Rule = Rule {
         "If requests come at a fixed period, keep that period away from the server's idle timeout.",
         "Repeat requests that may be repeated (GET, HEAD, PUT, DELETE) once on a new connection.",
     ],
-    refs: &["RFC 9112 section 9.5", "nodejs/node#20256", "golang/go#22158"],
+    refs: &["RFC 9112 section 9.5", "golang/go#22158"],
     sample: "request-crosses-fin",
     twin: "okhttp-half-closed-reuse",
     check: Check::Each(check),

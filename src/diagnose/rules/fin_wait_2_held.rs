@@ -29,7 +29,7 @@ pub static RULE: Rule = Rule {
         "Look at the end that did not close: what does its program do when it reads the end of the stream?",
         "Give the holding end a shorter timer for half-closed connections.",
     ],
-    refs: &["RFC 9293 section 3.6", "envoyproxy/envoy#41086"],
+    refs: &["RFC 9293 section 3.6"],
     sample: "fin-wait-2-held",
     twin: "close-wait-leak",
     check: Check::Each(check),

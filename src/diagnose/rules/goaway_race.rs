@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
         "Server: send GOAWAY twice, the first with the highest stream number, and wait a round trip between (graceful shutdown).",
         "Client: send requests above the last stream of a GOAWAY again on a new connection; that is safe for every method.",
     ],
-    refs: &["RFC 9113 section 6.8", "golang/go#59690"],
+    refs: &["RFC 9113 section 6.8"],
     sample: "goaway-race",
     twin: "too-many-pings",
     check: Check::Each(check),

@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
         "Start the service before its clients, or let it listen on a port outside net.ipv4.ip_local_port_range.",
         "Let the client compare its own address with the peer's after connecting.",
     ],
-    refs: &["RFC 9293 section 3.5", "tokio-rs/tokio#3405"],
+    refs: &["RFC 9293 section 3.5"],
     sample: "self-connect",
     twin: "connection-refused",
     check: Check::Each(check),

@@ -30,7 +30,7 @@ pub static RULE: Rule = Rule {
     next: &[
         "Nothing. If a monitor counts these resets, leave them out, or let the first end wait for the other's goodbye.",
     ],
-    refs: &["RFC 8446 section 6.1", "RFC 9112 section 9.8", "reactor/reactor-netty#2839"],
+    refs: &["RFC 8446 section 6.1", "RFC 9112 section 9.8"],
     sample: "tls-close-notify",
     twin: "close-by-client",
     check: Check::Each(check),

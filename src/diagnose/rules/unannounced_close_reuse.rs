@@ -31,7 +31,7 @@ pub static RULE: Rule = Rule {
         "If it does not: make the server say so when it is going to close.",
         "Let the client look whether a connection was closed before it sends on it.",
     ],
-    refs: &["RFC 9112 section 9.6", "hyperium/hyper#3077"],
+    refs: &["RFC 9112 section 9.6"],
     sample: "unannounced-close",
     twin: "close-by-server",
     check: Check::Each(check),

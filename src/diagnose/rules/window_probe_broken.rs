@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
         "Update the TCP stack of the end that probes.",
         "Capture at the receiving end: has it sent a window update? If not, its program does not read, and that comes first.",
     ],
-    refs: &["RFC 9293 section 3.8.6.1", "RFC 9293 section 3.10.7.4", "google/gvisor#10243"],
+    refs: &["RFC 9293 section 3.8.6.1", "RFC 9293 section 3.10.7.4"],
     sample: "window-probe-broken",
     twin: "zero-window-stall",
     check: Check::Each(check),
