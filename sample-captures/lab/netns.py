@@ -17,6 +17,12 @@ MAC = {"client": "02:00:00:00:00:0a", "server": "02:00:00:00:00:50"}
 OTHER = {"client": "server", "server": "client"}
 
 
+# What joins the two ends, and the interface on which tcpdump listens. The cable has a delay and no offloads; a veth pair has
+# offloads and no delay; `any` is a veth pair with a bridge at the client, where each frame shows on both; `lo` joins a
+# host with itself.
+WIRES = {"cable": "eth0", "veth": "eth0", "any": "any", "lo": "lo"}
+
+
 def setns(fd):
     if ctypes.CDLL(None, use_errno=True).setns(fd, CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
@@ -54,7 +60,7 @@ def stop(process):
 class Pair:
     """The namespaces of a client and a server with a cable between them."""
 
-    def __init__(self, tag, delay, first_port, fault=None):
+    def __init__(self, tag, delay, first_port, fault=None, wire="cable"):
         self.name = {end: f"finwait-{tag}-{end}" for end in ADDRESS}
         for name in self.name.values():
             if os.path.exists("/run/netns/" + name):
@@ -63,12 +69,12 @@ class Pair:
         self.made = []
         self.cable = None
         try:
-            self._make(delay, first_port, fault)
+            self._make(delay, first_port, fault, wire)
         except BaseException:
             self.close()
             raise
 
-    def _make(self, delay, first_port, fault):
+    def _make(self, delay, first_port, fault, wire):
         # A namespace with a small socket table of its own: the table is read every 10 ms (see kernel.py), and the
         # machine's common one takes 2 ms to read. The size is inherited, so an outer namespace has to set it.
         outer = self.name["client"] + "-outer"
@@ -80,12 +86,11 @@ class Pair:
             for name in self.name.values():
                 run("ip", "netns", "add", name)
                 self.made.append(name)
-        self.cable = subprocess.Popen(
-            [sys.executable, HERE + "/cable.py", self.name["client"], self.name["server"], str(delay),
-             *([fault] if fault else [])],
-            stdout=subprocess.PIPE, text=True)
-        if self.cable.stdout.readline().strip() != "ready":
-            raise SystemExit("the cable did not come up")
+        if wire in ("veth", "any"):
+            run("ip", "-n", self.name["client"], "link", "add", "eth0", "type", "veth",
+                "peer", "eth0", "netns", self.name["server"])
+        else:
+            self.join(delay, fault)
         for end, name in self.name.items():
             settings = {
                 "ipv6/conf/all/disable_ipv6": 1,
@@ -104,6 +109,29 @@ class Pair:
             # Known neighbours: no ARP delays the first SYN.
             run("ip", "-n", name, "neighbour", "add", ADDRESS[OTHER[end]], "lladdr", MAC[OTHER[end]],
                 "nud", "permanent", "dev", "eth0")
+
+        if wire == "any":
+            self.bridge()
+
+    def join(self, delay, fault):
+        """Starts the cable."""
+        self.cable = subprocess.Popen(
+            [sys.executable, HERE + "/cable.py", self.name["client"], self.name["server"], str(delay),
+             *([fault] if fault else [])],
+            stdout=subprocess.PIPE, text=True)
+        if self.cable.stdout.readline().strip() != "ready":
+            raise SystemExit("the cable did not come up")
+
+    def bridge(self):
+        """Puts the client's address on a bridge over its interface."""
+        name, address = self.name["client"], ADDRESS["client"] + "/24"
+        run("ip", "-n", name, "address", "del", address, "dev", "eth0")
+        run("ip", "-n", name, "link", "add", "br0", "address", MAC["client"], "type", "bridge")
+        run("ip", "-n", name, "link", "set", "eth0", "master", "br0")
+        run("ip", "-n", name, "link", "set", "br0", "up")
+        run("ip", "-n", name, "address", "add", address, "dev", "br0")
+        run("ip", "-n", name, "neighbour", "add", ADDRESS["server"], "lladdr", MAC["server"],
+            "nud", "permanent", "dev", "br0")
 
     def start(self, end, *command, **more):
         """Starts a program in the namespace of this end."""

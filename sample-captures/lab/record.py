@@ -12,7 +12,7 @@ import time
 import capture
 import kernel
 from lab import Lab
-from netns import ADDRESS, HERE, Pair
+from netns import ADDRESS, HERE, WIRES, Pair
 import scenarios_opening  # noqa: F401, enters its scenarios
 import scenarios_path  # noqa: F401
 import scenarios_programs  # noqa: F401
@@ -34,7 +34,7 @@ def record(name):
     scenario = SCENARIOS[name]
     number = list(SCENARIOS).index(name)
     first_port = 40000 + 100 * number
-    pair = Pair(str(number), scenario.delay, first_port, scenario.fault)
+    pair = Pair(str(number), scenario.delay, first_port, scenario.fault, scenario.wire)
     try:
         trace = kernel.Trace(str(number), first_port)
         try:
@@ -48,7 +48,8 @@ def record(name):
 
 
 def play(scenario, pair, trace, work):
-    dumps = {end: capture.Tcpdump(pair, end, f"{work}/{end}.pcap", scenario.only) for end in ADDRESS}
+    interface = WIRES[scenario.wire]
+    dumps = {end: capture.Tcpdump(pair, end, f"{work}/{end}.pcap", scenario.only, interface) for end in ADDRESS}
     table = kernel.Minisockets({end: dump.process.pid for end, dump in dumps.items()})
     table.start()
     lab = Lab(pair, work)
@@ -72,13 +73,8 @@ def play(scenario, pair, trace, work):
 def write(name, scenario, played):
     (events, connects), minisockets, frames, app = played
     about = " ".join(scenario.function.__doc__.split("\n\n")[0].split())
-    last = max(f[-1].time for f in frames.values())
+    last = max(f[-1].time for f in frames.values() if f)
     events = [e for e in events if e["t"] <= last + 10**9]
-    result = kernel.Record(events, connects, minisockets, frames)
-    transitions, resets = result.build(), result.resets()
-    for doubt in result.doubts if scenario.kernel else []:
-        print(f"{name}: {doubt}", file=sys.stderr)
-
     for end in ADDRESS if scenario.kernel else [scenario.at]:
         suffix = "" if end == scenario.at else "." + end
         comment = (f"{about} Recorded between two network namespaces, at the {end}, by "
@@ -87,6 +83,10 @@ def write(name, scenario, played):
 
     if not scenario.kernel:
         return
+    result = kernel.Record(events, connects, minisockets, frames)
+    transitions, resets = result.build(), result.resets()
+    for doubt in result.doubts:
+        print(f"{name}: {doubt}", file=sys.stderr)
 
     def plain(row):
         row = dict(row, t=round((row["t"] - result.zero) / 1e9, 6))

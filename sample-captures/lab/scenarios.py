@@ -27,16 +27,18 @@ class Scenario:
     at: str  # the end whose capture is the sample
     only: str  # what the captures hold, as tcpdump filters
     kernel: bool  # can the kernels' record be tied to the frames?
+    wire: str  # what joins the ends, see netns.WIRES
 
 
 ALL = "tcp or icmp"
 
 
-def scenario(delay=0.0025, fault=None, at="client", only=ALL, kernel=True):
+def scenario(delay=0.0025, fault=None, at="client", only=ALL, kernel=True, wire="cable"):
     """Enters a function into the table. 2.5 ms each way is a server in the same city."""
     def enter(function):
         name = function.__name__.replace("_", "-")
-        SCENARIOS[name] = Scenario(function, delay, fault, at, only, kernel and only == ALL)
+        whole = kernel and only == ALL and wire == "cable"
+        SCENARIOS[name] = Scenario(function, delay, fault, at, only, whole, wire)
         return function
     return enter
 

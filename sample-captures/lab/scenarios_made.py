@@ -134,22 +134,6 @@ def synproxy_blackhole(s):
 
 
 @made
-def self_connect(s):
-    """A program tries to reach a local port on which nobody listens, and the kernel gives it that very port: the
-    connection is with itself."""
-    s.connection(client="127.0.0.1:40000", server="127.0.0.1:40000", isn=(1_000_000, 1_000_000))
-    s.frames_of("""
-0.00000 > S 0:0(0) mss 65495
-0.00001 > S. 0:0(0) ack 1 mss 65495
-0.00002 > . 1:1(0) ack 1
-0.00100 > P. 1:7(6) ack 1 "HELLO\\n"
-0.00101 > . 7:7(0) ack 7
-0.00200 > F. 7:7(0) ack 7
-0.00201 > . 8:8(0) ack 8
-""")
-
-
-@made
 def paws_syn_drop(s):
     """Captured at a server that compares timestamps by address. Two hosts stand behind one NAT: the one with the higher
     clock is served, the SYNs of the other are dropped."""
@@ -370,43 +354,3 @@ def ack_loop(s):
 
 # Captures that lack or repeat something
 
-@made
-def duplicate_frames(s):
-    """Captured on all interfaces of a host, so that each frame is there twice. The server closed its side after 10 s; the
-    client's request 3 s later is answered by a reset."""
-    s.frames_of(EXCHANGE + """
-10.012 < F. 201:201(0) ack 101
-10.052 > . 101:101(0) ack 202
-13.000 > P. 101:201(100) ack 202 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
-13.005 < R 202:202(0)
-""")
-    s.frames = [copy for time, raw in s.frames for copy in ((time, raw), (time + 0.000005, raw))]
-
-
-@made
-def offload_giant_frames(s):
-    """Captured at the server, whose network card cuts large frames into segments. The second half of the response is
-    lost on the way, again and again; it looks like one frame of 4344 bytes and is three segments on the wire."""
-    s.frames_of(OPEN + """
-0.006 > P. 1:101(100) ack 1 "GET /image HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
-0.012 < . 1:4345(4344) ack 101 "HTTP/1.1 200 OK\\r\\nContent-Length: 8600\\r\\n\\r\\n"
-0.0172 > . 101:101(0) ack 4345
-1.000 < . 4345:8689(4344) ack 101
-1.210 < . 4345:8689(4344) ack 101
-1.630 < . 4345:8689(4344) ack 101
-2.470 < . 4345:8689(4344) ack 101
-4.150 < . 4345:8689(4344) ack 101
-""")
-
-
-@made
-def bad_checksum_tx(s):
-    """Captured at the client, whose network card fills in the checksums. Its second request is lost on the way and sent
-    again; the checksums that look wrong have nothing to do with that."""
-    s.frames_of("\n".join(line + " partial" if ">" in line else line for line in (EXCHANGE + """
-1.0000 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
-1.2100 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
-1.6300 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
-2.4700 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
-4.1500 > P. 101:201(100) ack 201 "GET /api/orders HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n"
-""").splitlines()))

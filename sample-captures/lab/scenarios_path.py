@@ -1,8 +1,10 @@
 """Scenarios: the way between the ends, and captures that do not hold all."""
 
+import socket
 import threading
 import time
 
+import netns
 from netns import ADDRESS
 from scenarios import ANSWER, REQUEST, exchange, scenario
 
@@ -136,3 +138,58 @@ def unseen_segment(lab):
     time.sleep(0.1)
     lab.read("client", client)
     lab.end("client", client)
+
+
+@scenario(wire="any")
+def duplicate_frames(lab):
+    """Captured on all interfaces of a host with a bridge (tcpdump -i any), so that each frame is there twice. The server
+    closed its side; the client's request 3 s later is answered by a reset."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(5)
+    lab.end("server", server)
+    time.sleep(3)
+    lab.write("client", client, REQUEST)
+    time.sleep(0.2)
+    lab.end("client", client)
+
+
+@scenario(wire="veth", at="server")
+def offload_giant_frames(lab):
+    """Captured at the server, whose network card cuts large frames into segments. The second half of the response is
+    lost on the way, again and again; what looks like one frame is several segments on the wire."""
+    client, server = lab.open()
+    lab.write("client", client, REQUEST)
+    lab.read("server", server)
+    lab.write("server", server, LARGE % 8600 + bytes(4280))
+    lab.read("client", client)
+    time.sleep(0.5)
+    lab.drop("tcp sport 80", end="client")
+    lab.write("server", server, bytes(4320))
+    time.sleep(4)
+
+
+@scenario(wire="veth")
+def bad_checksum_tx(lab):
+    """Captured at the client, whose network card fills in the checksums. Its second request is lost on the way and sent
+    again; the checksums that look wrong have nothing to do with that."""
+    client, server = lab.open()
+    exchange(lab, client, server)
+    time.sleep(1)
+    lab.drop("tcp dport 80")
+    lab.write("client", client, REQUEST)
+    time.sleep(4)
+
+
+@scenario(wire="lo")
+def self_connect(lab):
+    """A program tries to reach a local port on which nobody listens, and the kernel gives it that very port: the
+    connection is with itself."""
+    with netns.inside(lab.pair.name["client"]):
+        own = socket.socket()
+    own.bind(("127.0.0.1", lab.pair.ports[0]))
+    own.connect(("127.0.0.1", lab.pair.ports[0]))
+    lab.write("client", own, b"HELLO\n")
+    lab.read("client", own)
+    time.sleep(0.1)
+    lab.end("client", own)

@@ -198,4 +198,5 @@ def pool_three_zones(lab):
     """nginx 1.22.1 (keepalive_timeout 8 s) and OkHttp 3.13.1 (pool idle time 16 s, no retry). Pauses below 8 s are
     safe, between 8 and 16 s a GET is lost, above 16 s the pool has closed the connection itself."""
     lab.nginx("8s")
-    lab.okhttp(16, False, "GET", 2, "GET", 4, "GET", 11, "GET", 3, "GET", 20, "GET", 12, "GET", 1, "GET")
+    lab.okhttp(16, False, "GET", 2, "GET", 4, "GET", 11, "GET", 3, "GET", 20, "GET", 20, "GET", 20, "GET", 12,
+               "GET", 1, "GET")

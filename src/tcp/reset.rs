@@ -140,6 +140,14 @@ pub(super) fn classify(rows: &mut [Row]) {
             sent_synack[from] |= flags.has(Flags::SYN | Flags::ACK);
             continue;
         }
+        if flags.has(Flags::DUPLICATE) {
+            let start = i.saturating_sub(LOOK_BACK);
+            let copied = |r: &&Row| r.from == from && r.seq == rows[i].seq && r.reset.is_some();
+            rows[i].reset = rows[start..i].iter().rev().find(copied).and_then(|r| r.reset);
+        }
+        if rows[i].reset.is_some() {
+            continue;
+        }
         let (form, answers) = if flags.has(Flags::ACK) {
             let answers = refuses(rows, i, sent_synack[from]);
             match answers {
