@@ -147,9 +147,8 @@ impl Read for Tee {
 
 /// What a file is that is no capture, by its first bytes.
 pub(super) fn what_is(head: &[u8]) -> String {
-    const KINDS: [(&[u8], &str); 8] = [
+    const KINDS: [(&[u8], &str); 7] = [
         (b"PK\x03\x04", "a zip file; unpack it first"),
-        (b"snoop\0\0\0", "a snoop capture; convert it first (editcap -F pcapng IN OUT)"),
         (b"RTSS", "a Network Monitor capture; convert it first (editcap -F pcapng IN OUT)"),
         (b"GMBU", "a Network Monitor capture; convert it first (editcap -F pcapng IN OUT)"),
         (b"TRSNIFF data", "a Sniffer capture; convert it first (editcap -F pcapng IN OUT)"),

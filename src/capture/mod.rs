@@ -8,6 +8,7 @@ mod packed;
 mod pcap;
 mod pcapng;
 mod reader;
+mod snoop;
 mod source;
 mod text;
 mod window;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::input::{self, Input, LoadError};
 use super::source::Source;
 use super::window::Window;
-use super::{CaptureInfo, FrameNo, Nanos, Note, Progress, pcap, pcapng, text};
+use super::{CaptureInfo, FrameNo, Nanos, Note, Progress, pcap, pcapng, snoop, text};
 
 /// A packet, as it lies in the reader's buffer.
 #[derive(Debug)]
@@ -78,6 +78,7 @@ impl From<io::Error> for Trouble {
 pub(super) enum Layout {
     Pcap(pcap::Layout),
     PcapNg(pcapng::Layout),
+    Snoop(snoop::Layout),
     Text(Box<text::Layout>),
 }
 
@@ -116,6 +117,9 @@ impl Reader {
         } else if let Some(layout) = pcap::Layout::read(head) {
             window.consume(pcap::FILE_HEADER);
             (Layout::Pcap(layout), "pcap")
+        } else if let Some(layout) = snoop::Layout::read(head) {
+            window.consume(snoop::FILE_HEADER);
+            (Layout::Snoop(layout), "snoop")
         } else if !whole && pcap_begins(head) {
             return Err(input.error(format!("ends inside its file header, after {} bytes; capture again", head.len())));
         } else if let Some(layout) =
@@ -185,6 +189,7 @@ impl Reader {
             let found = match &mut self.layout {
                 Layout::Pcap(layout) => layout.next(&mut self.window),
                 Layout::PcapNg(layout) => layout.next(&mut self.window),
+                Layout::Snoop(layout) => layout.next(&mut self.window),
                 Layout::Text(layout) => layout.next(&mut self.window),
             };
             match found {

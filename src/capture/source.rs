@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::pcapng::MAX_BLOCK;
 use super::reader::Layout;
+use super::snoop;
 use super::text::{self, LISTED, Listed};
 
 /// Where a capture's bytes are.
@@ -65,6 +66,7 @@ impl Source {
         let head = match &self.layout {
             Layout::Pcap(layout) => layout.record(&bytes).map(|h| (Some(layout.link), h.captured, h.wire, h.size)),
             Layout::PcapNg(layout) => layout.packet(offset, &bytes).map(|h| (h.link, h.captured, h.wire, h.size)),
+            Layout::Snoop(layout) => snoop::record(&bytes).map(|h| (layout.link, h.captured, h.wire, snoop::RECORD)),
             Layout::Text(_) => None,
         };
         let (link, captured, wire, size) = head.filter(|h| h.1 <= MAX_BLOCK).ok_or_else(changed)?;

@@ -116,7 +116,7 @@ pub(super) fn seen(trace: &Trace, segment: &Segment) -> Seen {
 /// Joins pairs of ends that are equal but for their VLAN, where one VLAN holds one direction alone and the other the
 /// other: a router that sends what it receives in one VLAN to another.
 pub(super) fn join_one_way_vlans(trace: &Trace, places: &mut [Place], tuples: &[Tuple]) {
-    if tuples.iter().all(|tuple| tuple.vlan == 0) {
+    if tuples.iter().all(|tuple| tuple.network == 0) {
         return;
     }
     let mut directions = vec![[false; 2]; tuples.len()];

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::split::split;
 use super::table::{Table, Tuple};
 use super::{Flow, Trace, clocks, duplicates, join, roles};
-use crate::capture::{CaptureInfo, FrameNo, Input, LoadError, Nanos, Note, Progress, Reader};
-use crate::wire::{Flags, Missing, Rare, Segment, decode};
+use crate::capture::{CaptureInfo, FrameNo, Input, LoadError, Nanos, Note, Packet, Progress, Reader};
+use crate::wire::{Decoded, Flags, Fragments, Missing, Rare, Segment, decode};
 
 /// Where a segment belongs; lies beside it while a capture is read.
 #[derive(Debug, Clone, Copy)]
@@ -106,17 +106,18 @@ impl Reading<'_> {
         }
         let mut times = Vec::new();
         let mut left_out = LeftOut::default();
+        let mut fragments = Fragments::default();
         let before = self.trace.segments.len();
         while let Some(packet) = reader.next_packet() {
             if several {
                 // frames that are no packets (see pcapng) take the time of the next one
                 times.resize(packet.number as usize, packet.time);
             }
-            match decode(&packet) {
+            match whole(&packet, &mut fragments) {
                 Ok(mut found) => {
                     // a frame may be tagged at one place and not at another
-                    let vlan = if several { 0 } else { found.vlan };
-                    let (tuple, from_high) = self.table.place(found.source, found.destination, vlan);
+                    let network = if several { 0 } else { found.network };
+                    let (tuple, from_high) = self.table.place(found.source, found.destination, network);
                     let via = (at << 24) ^ (packet.interface << 12) ^ found.via;
                     found.rare.station = self.table.tuples[tuple as usize].other_station(from_high, found.station, via);
                     let mut segment = found.segment;
@@ -130,6 +131,7 @@ impl Reading<'_> {
                     self.trace.segments.push(segment);
                     self.places.push(Place { tuple, via });
                 }
+                Err(Missing::Fragment { .. }) => {}
                 Err(missing) => left_out.count(packet.number, packet.link, missing),
             }
             if packet.number % STEP == 0 {
@@ -139,12 +141,23 @@ impl Reading<'_> {
         progress(reader.progress());
         let (mut info, source) = reader.finish();
         info.tcp_frames = (self.trace.segments.len() - before) as u32;
+        left_out.fragments = fragments.left();
         left_out.tell(&mut info);
         times.resize(if several { info.frames as usize } else { 0 }, info.last.unwrap_or_default());
         self.trace.captures.push(info);
         self.trace.sources.push(source);
         Ok(times)
     }
+}
+
+/// Decodes a packet, or what it completes if it is a piece of one.
+fn whole(packet: &Packet, fragments: &mut Fragments) -> Result<Decoded, Missing> {
+    let found = decode(packet);
+    let Err(Missing::Fragment { at }) = found else { return found };
+    let Some(bytes) = fragments.add(packet, at) else { return found };
+    let wire = bytes.len() as u32;
+    // what lies where in the file is another matter
+    decode(&Packet { data: &bytes, wire, ..*packet }).map(|found| Decoded { payload: 0..0, ..found })
 }
 
 /// Counts what gives no segment.
@@ -164,8 +177,7 @@ impl LeftOut {
                 return;
             }
             Missing::UnknownLink => self.links.entry(link).or_insert((0, number)),
-            Missing::Fragment => &mut self.fragments,
-            Missing::Broken => &mut self.broken,
+            Missing::Fragment { .. } | Missing::Broken => &mut self.broken,
         };
         if seen.0 == 0 {
             seen.1 = number;
@@ -189,7 +201,7 @@ impl LeftOut {
         }
         if self.fragments.0 > 0 {
             let says = format!(
-                "{} hold pieces of fragmented TCP segments, which are not put together; a gap there is no loss",
+                "{} hold pieces of fragmented packets of which others are missing or overlap; a gap there is no loss",
                 frames(self.fragments.0)
             );
             note("fragments", Some(self.fragments.1), says);

@@ -15,8 +15,8 @@ pub(super) struct Tuple {
     pub(super) low: Endpoint,
     /// The other; equal to `low` where a socket connected to itself.
     pub(super) high: Endpoint,
-    /// The VLAN; 0 without one.
-    pub(super) vlan: u16,
+    /// The network that both are in ([`crate::wire::Decoded::network`]).
+    pub(super) network: u32,
     /// What sent the first frame of the lower and of the higher end.
     first: [Option<First>; 2],
 }
@@ -46,7 +46,7 @@ impl Tuple {
     }
 }
 
-/// All pairs of ends seen, numbered from 0. Equal ends in different VLANs are different pairs.
+/// All pairs of ends seen, numbered from 0. Equal ends in different networks are different pairs.
 ///
 /// Two maps, since most captures are IPv4 alone, and its keys are a third as long.
 #[derive(Default)]
@@ -58,10 +58,10 @@ pub(super) struct Table {
 
 impl Table {
     /// The number of the pair that `source` and `destination` are, and whether `source` is its higher end.
-    pub(super) fn place(&mut self, source: Address, destination: Address, vlan: u16) -> (u32, bool) {
+    pub(super) fn place(&mut self, source: Address, destination: Address, network: u32) -> (u32, bool) {
         let from_high = source > destination;
         let (low, high) = if from_high { (destination, source) } else { (source, destination) };
-        let ports = u64::from(low.1) << 32 | u64::from(high.1) << 16 | u64::from(vlan);
+        let ports = u64::from(low.1) << 48 | u64::from(high.1) << 32 | u64::from(network);
         let next = self.tuples.len() as u32;
         let number = match (low.0, high.0) {
             (IpAddr::V4(a), IpAddr::V4(b)) => {
@@ -72,7 +72,7 @@ impl Table {
         };
         if number == next {
             let end = |(address, port)| Endpoint { address, port };
-            self.tuples.push(Tuple { low: end(low), high: end(high), vlan, first: [None; 2] });
+            self.tuples.push(Tuple { low: end(low), high: end(high), network, first: [None; 2] });
         }
         (number, from_high)
     }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::ops::Range;
 
-use super::link::{self, peel};
+use super::walk::Walk;
 use super::{Flags, PayloadKind, Rare, Segment, Station, icmp, ip, payload, tcp};
 use crate::capture::{Listed, Packet};
 
@@ -19,8 +19,9 @@ pub struct Decoded {
     pub source: Address,
     /// Its receiver.
     pub destination: Address,
-    /// Innermost VLAN; 0 without one.
-    pub vlan: u16,
+    /// The network that it is in: its VLAN, or a number made of the VLANs and virtual networks (VXLAN, GENEVE) that it is in.
+    /// 0 without one.
+    pub network: u32,
     /// Interface and direction as far as the link's header tells them: equal packets with another `via` are copies.
     pub via: u32,
     /// The hardware address that sent it on this link.
@@ -38,8 +39,11 @@ pub enum Missing {
     UnknownLink,
     /// It holds another protocol, of this name.
     NotTcp(&'static str),
-    /// It is a piece of a fragmented TCP segment.
-    Fragment,
+    /// It is a piece of a fragmented IP packet.
+    Fragment {
+        /// Bytes before its IP header.
+        at: usize,
+    },
     /// Its headers are cut or make no sense.
     Broken,
 }
@@ -47,17 +51,9 @@ pub enum Missing {
 /// Finds the TCP segment in a packet, or the one that an ICMP error quotes.
 pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
     let link = packet.link.ok_or(Missing::UnknownLink)?;
-    let peeled = peel(link, packet.data).map_err(|no| match no {
-        link::NoIp::UnknownLink => Missing::UnknownLink,
-        link::NoIp::Cut => Missing::Broken,
-        link::NoIp::Other(name) => Missing::NotTcp(name),
-    })?;
-    let bytes = packet.data.get(peeled.size..).ok_or(Missing::Broken)?;
-    let found = ip::read(bytes, packet.wire.saturating_sub(peeled.size as u32)).map_err(|no| match no {
-        ip::NoIp::Fragment(ip::TCP) => Missing::Fragment,
-        ip::NoIp::Fragment(_) => Missing::NotTcp("fragments"),
-        ip::NoIp::Broken => Missing::Broken,
-    })?;
+    let mut walk = Walk::begin(link, packet.data, packet.wire)?;
+    let found = walk.inmost(&mut |_| {})?;
+    let begun = walk.begun;
     let mut segment = Segment {
         time: packet.time,
         offset: packet.offset,
@@ -71,7 +67,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
         flags: Flags::default(),
         ip_id: found.id,
         ttl: found.ttl,
-        unknown: peeled.unknown,
+        unknown: begun.unknown,
         options: super::Options::default(),
     };
     if found.protocol != ip::TCP {
@@ -84,16 +80,16 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
             // it tells the quoted segment's sender what became of it
             source: quoted.destination,
             destination: quoted.source,
-            vlan: peeled.vlan,
-            via: peeled.via,
+            network: walk.network,
+            via: begun.via,
             station: None,
             rare: Rare { icmp: Some(quoted.icmp), ..Rare::default() },
             payload: 0..0,
         });
     }
     let header = tcp::read(found.payload, found.length).ok_or(Missing::Broken)?;
-    let start = (peeled.size + found.size + header.size).min(packet.data.len());
-    let end = (peeled.size + found.size + found.payload.len()).max(start);
+    let start = (walk.at + found.size + header.size).min(packet.data.len());
+    let end = (walk.at + found.size + found.payload.len()).max(start);
     let (len, text) = match header.size {
         0 => (0, &[][..]),
         size => (found.length - size as u32, found.payload.get(size..).unwrap_or_default()),
@@ -104,7 +100,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
     segment.tsval = header.tsval;
     segment.payload = payload::peek(text, len);
     segment.window = header.window;
-    segment.flags = header.flags | peeled.way;
+    segment.flags = header.flags | begun.way;
     segment.options = header.options;
     let told = Listed::of(link, packet.data).is_some_and(|listed| !listed.captured);
     if (found.payload.len() as u64) < u64::from(found.length) && !told {
@@ -117,9 +113,9 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
         segment,
         source: (found.source, header.source),
         destination: (found.destination, header.destination),
-        vlan: peeled.vlan,
-        via: peeled.via,
-        station: peeled.station,
+        network: walk.network,
+        via: begun.via,
+        station: begun.station,
         rare: header.rare,
         payload: if header.size == 0 { 0..0 } else { start..end },
     })

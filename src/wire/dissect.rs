@@ -4,10 +4,12 @@ use std::net::IpAddr;
 
 use etherparse::TcpSlice;
 
-use super::link::{self, Next, peel};
+use super::framing::Next;
+use super::link;
+use super::walk::{Passed, Walk};
 use crate::capture::Listed;
 
-use super::{Flags, PayloadKind, Seq, icmp, ip, payload, tcp};
+use super::{Flags, Missing, PayloadKind, Seq, icmp, ip, payload, tcp};
 
 /// One field of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,15 +41,21 @@ pub fn dissect(link: u16, wire: u32, packet: &[u8]) -> Vec<Field> {
     let captured = packet.len();
     fields.add("length", format!("{wire} bytes on the wire, {captured} captured"));
     fields.link(link, packet);
-    let Ok(peeled) = peel(link, packet) else { return fields.fields };
-    if peeled.vlan != 0 {
-        fields.add("VLAN", peeled.vlan.to_string());
-    }
-    if let Next::EtherType(kind) = peeled.next {
+    let Ok(mut walk) = Walk::begin(link, packet, wire) else { return fields.fields };
+    if let Next::EtherType(kind) = walk.begun.next {
         fields.add("type", format!("{kind:#06x}"));
     }
-    let bytes = packet.get(peeled.size..).unwrap_or_default();
-    let Ok(found) = ip::read(bytes, wire.saturating_sub(peeled.size as u32)) else { return fields.fields };
+    let found = walk.inmost(&mut |passed| fields.passed(&passed));
+    let bytes = packet.get(walk.at..).unwrap_or_default();
+    let found = match found {
+        Ok(found) => found,
+        Err(Missing::Fragment { .. }) => {
+            fields.layer = "IP";
+            fields.add("piece", "of a fragmented packet; the frame of the last piece stands for the whole".into());
+            return fields.fields;
+        }
+        Err(_) => return fields.fields,
+    };
     fields.ip(&found, bytes);
     if found.protocol == ip::TCP {
         fields.tcp(&found);
@@ -66,6 +74,24 @@ struct Fields {
 impl Fields {
     fn add(&mut self, name: &'static str, value: String) {
         self.fields.push(Field { layer: self.layer, name, value });
+    }
+
+    /// A header on the way to the innermost IP packet.
+    fn passed(&mut self, passed: &Passed) {
+        match passed {
+            Passed::Step(step) => {
+                self.layer = step.name;
+                self.add("header", format!("{} bytes", step.size));
+                if let Some(number) = step.network {
+                    self.add("number", (number & 0x00ff_ffff).to_string());
+                }
+            }
+            Passed::Ip(outer) => {
+                self.layer = "Outer IP";
+                self.add("source", outer.source.to_string());
+                self.add("destination", outer.destination.to_string());
+            }
+        }
     }
 
     fn link(&mut self, link: u16, packet: &[u8]) {

@@ -29,8 +29,8 @@ pub(super) struct Ip<'a> {
 /// Why there is no whole IP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoIp {
-    /// A piece of a fragmented packet, of this protocol.
-    Fragment(u8),
+    /// A piece of a fragmented packet.
+    Fragment,
     /// The header is cut or makes no sense.
     Broken,
 }
@@ -84,7 +84,7 @@ pub(super) fn by_etherparse(bytes: &[u8], wire: u32) -> Result<Ip<'_>, NoIp> {
     let (packet, error) = LaxIpSlice::from_slice(bytes).map_err(|_| NoIp::Broken)?;
     let inner = packet.payload();
     if inner.fragmented {
-        return Err(NoIp::Fragment(inner.ip_number.0));
+        return Err(NoIp::Fragment);
     }
     if error.is_some() {
         return Err(NoIp::Broken);

@@ -5,6 +5,8 @@
 
 mod decode;
 mod dissect;
+mod fragments;
+mod framing;
 mod http2;
 mod icmp;
 mod ip;
@@ -13,7 +15,11 @@ mod payload;
 mod segment;
 mod seq;
 mod tcp;
+mod tunnel;
+mod walk;
 
+#[cfg(test)]
+mod nested_tests;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -22,6 +28,7 @@ mod tests;
 pub use crate::capture::Unknown;
 pub use decode::{Address, Decoded, Missing, decode};
 pub use dissect::{Field, dissect};
+pub use fragments::Fragments;
 pub use http2::{Http2, frames as http2_frames};
 pub use link::{LINKS, Link};
 pub use segment::{FIRST_HOPS, Flags, Icmp, Method, Options, PayloadKind, Rare, Seen, Segment, Station, Status};

@@ -10,11 +10,11 @@ fn packet(link: u16, wire: u32, data: &[u8]) -> Result<Decoded, Missing> {
     decode(&Packet { number: 1, time: 2, link: Some(link), interface: 0, offset: 3, wire, data })
 }
 
-fn read(link: u16, data: &[u8]) -> Result<Decoded, Missing> {
+pub(super) fn read(link: u16, data: &[u8]) -> Result<Decoded, Missing> {
     packet(link, data.len() as u32, data)
 }
 
-fn plain() -> Build {
+pub(super) fn plain() -> Build {
     Build { flags: "PA", seq: 7, ack: 9, payload: b"hello".to_vec(), id: 5, ..Build::default() }
 }
 
@@ -23,8 +23,8 @@ fn join(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
 
-/// A link type, what comes before the packet, the packet; its VLAN and way.
-type OnLink<'a> = (&'static str, u16, Vec<u8>, &'a [u8], u16, u32);
+/// A link type, what comes before the packet, the packet; its network and way.
+type OnLink<'a> = (&'static str, u16, Vec<u8>, &'a [u8], u32, u32);
 
 #[test]
 fn every_link_leads_to_the_segment() {
@@ -38,8 +38,8 @@ fn every_link_leads_to_the_segment() {
         ("Ethernet", 1, tag(&[], [8, 0]), &v4, 0, 0),
         ("Ethernet, IPv6", 1, tag(&[], [0x86, 0xdd]), &v6, 0, 0),
         ("802.1Q", 1, tag(&[[0x81, 0, 0x60, 42]], [8, 0]), &v4, 42, 0),
-        ("802.1ad", 1, tag(&[[0x88, 0xa8, 0, 1], [0x81, 0, 0x0f, 0xff]], [8, 0]), &v4, 0xfff, 0),
-        ("five tags", 1, tag(&[[0x91, 0, 0, 1]; 5], [0x86, 0xdd]), &v6, 1, 0),
+        ("802.1ad", 1, tag(&[[0x88, 0xa8, 0, 1], [0x81, 0, 0x0f, 0xff]], [8, 0]), &v4, 1 << 12 | 0xfff, 0),
+        ("two tags", 1, tag(&[[0x91, 0, 0, 1]; 2], [0x86, 0xdd]), &v6, 1 << 12 | 1, 0),
         ("SNAP", 1, join(&[&[2; 12], &[0, 60, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]]), &v4, 0, 0),
         ("SLL, in", 113, sll(0, [8, 0]), &v4, 0, 0),
         ("SLL, out", 113, sll(4, [0x86, 0xdd]), &v6, 0, 4),
@@ -58,10 +58,10 @@ fn every_link_leads_to_the_segment() {
         ("IPV4", 228, vec![], &v4, 0, 0),
         ("IPV6", 229, vec![], &v6, 0, 0),
     ];
-    for (name, link, head, packet, vlan, via) in cases {
+    for (name, link, head, packet, network, via) in cases {
         let bytes = join(&[&head, packet]);
         let found = read(link, &bytes).unwrap_or_else(|missing| panic!("{name}: {missing:?}"));
-        assert_eq!((found.vlan, found.via), (vlan, via), "{name}");
+        assert_eq!((found.network, found.via), (network, via), "{name}");
         assert_eq!((found.source.1, found.destination.1), (40000, 80), "{name}");
         assert_eq!(&bytes[found.payload.clone()], b"hello", "{name}");
         let s = found.segment;
@@ -98,9 +98,9 @@ fn what_gives_no_segment() {
         ("another EtherType", 1, ethernet(0x9999, &[0; 40]), Missing::NotTcp("other protocols")),
         ("tags without end", 1, ethernet(0x8100, &[0x81, 0].repeat(30)), Missing::NotTcp("other protocols")),
         ("an unknown link", 147, plain().ipv4(), Missing::UnknownLink),
-        ("a first fragment", 101, fragment, Missing::Fragment),
-        ("a later fragment", 101, later, Missing::Fragment),
-        ("a fragment of IPv6", 101, v6_fragment, Missing::Fragment),
+        ("a first fragment", 101, fragment, Missing::Fragment { at: 0 }),
+        ("a later fragment", 101, later, Missing::Fragment { at: 0 }),
+        ("a fragment of IPv6", 101, v6_fragment, Missing::Fragment { at: 0 }),
         ("an IP length below the header's", 101, short, Missing::Broken),
         ("neither IPv4 nor IPv6", 101, vec![0x55; 60], Missing::Broken),
         ("a NULL family of another kind", 0, vec![9, 0, 0, 0, 1, 2], Missing::NotTcp("other protocols")),
