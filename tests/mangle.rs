@@ -11,6 +11,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use finwait::diagnose;
+use finwait::export::pcapng::Share;
 use finwait::export::{FORMATS, Look, Report};
 use finwait::flow::{self, Input};
 use finwait::story;
@@ -41,7 +42,8 @@ fn all_of(path: &Path) -> bool {
         assert!(story::tell(&trace, &summaries, summary.id).is_some());
     }
     for format in FORMATS {
-        let report = Report { trace: &trace, summaries: &summaries, ids: &ids, look: Look::default() };
+        let report =
+            Report { trace: &trace, summaries: &summaries, ids: &ids, look: Look::default(), share: Share::default() };
         (format.write)(&report, &mut std::io::sink()).unwrap();
     }
     true

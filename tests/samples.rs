@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use finwait::diagnose::{self, RULES, Summary};
 use finwait::export::docs::{self, Sample};
+use finwait::export::pcapng::Share;
 use finwait::export::sketch::sketch;
 use finwait::export::{FORMATS, Look, Report};
 use finwait::flow::{Input, Trace};
@@ -17,7 +18,7 @@ fn export(trace: &Trace, summaries: &[Summary], format: &str, look: Look) -> Vec
     let ids: Vec<u32> = trace.flows.iter().map(|f| f.id).collect();
     let mut out = Vec::new();
     let format = FORMATS.iter().find(|f| f.name == format).unwrap();
-    (format.write)(&Report { trace, summaries, ids: &ids, look }, &mut out).unwrap();
+    (format.write)(&Report { trace, summaries, ids: &ids, look, share: Share::default() }, &mut out).unwrap();
     out
 }
 

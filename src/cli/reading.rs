@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 
 use super::{Common, complain};
 use crate::diagnose::{self, Summary};
+use crate::export::pcapng::Share;
 use crate::export::{Look, Report};
 use crate::flow::{self, Input, Trace};
 use crate::story::filter::Filter;
@@ -22,7 +23,7 @@ pub(super) struct Reading {
 impl Reading {
     /// What is to be written.
     pub fn report(&self, look: Look) -> Report<'_> {
-        Report { trace: &self.trace, summaries: &self.summaries, ids: &self.ids, look }
+        Report { trace: &self.trace, summaries: &self.summaries, ids: &self.ids, look, share: Share::default() }
     }
 
     /// The summaries of the connections that are meant.

@@ -10,6 +10,7 @@ pub mod list;
 pub mod markdown;
 pub mod mermaid;
 pub mod paint;
+pub mod pcapng;
 pub mod servers;
 pub mod sketch;
 pub mod symptoms;
@@ -35,6 +36,8 @@ pub struct Report<'a> {
     pub ids: &'a [u32],
     /// How it looks.
     pub look: Look,
+    /// What of the packets is passed on.
+    pub share: pcapng::Share,
 }
 
 impl Report<'_> {
@@ -73,6 +76,7 @@ pub const FORMATS: &[Format] = &[
     Format { name: "mermaid", ending: "mmd", what: "a Mermaid sequence diagram", write: mermaid::write },
     Format { name: "json", ending: "json", what: "everything, as one JSON document", write: json::document },
     Format { name: "jsonl", ending: "jsonl", what: "everything, one JSON object a line", write: json::lines },
+    Format { name: "pcapng", ending: "pcapng", what: "the packets, findings as frame comments", write: pcapng::write },
 ];
 
 /// The format of a name.
@@ -89,7 +93,7 @@ mod tests {
     fn written(look: Look) -> Vec<(&'static str, String)> {
         let story = half_closed_reuse();
         let trace = Trace::default();
-        let report = Report { trace: &trace, summaries: &[], ids: &[], look };
+        let report = Report { trace: &trace, summaries: &[], ids: &[], look, share: pcapng::Share::default() };
         let paint = paint::Paint::new(look);
         let [mut md, mut mmd, mut txt] = [const { Vec::new() }; 3];
         markdown::connection(&story, paint, &mut md).unwrap();

@@ -79,14 +79,14 @@ impl Fields {
     /// A header on the way to the innermost IP packet.
     fn passed(&mut self, passed: &Passed) {
         match passed {
-            Passed::Step(step) => {
+            Passed::Step(step, _) => {
                 self.layer = step.name;
                 self.add("header", format!("{} bytes", step.size));
                 if let Some(number) = step.network {
                     self.add("number", (number & 0x00ff_ffff).to_string());
                 }
             }
-            Passed::Ip(outer) => {
+            Passed::Ip(outer, _) => {
                 self.layer = "Outer IP";
                 self.add("source", outer.source.to_string());
                 self.add("destination", outer.destination.to_string());

@@ -60,8 +60,8 @@ impl<'a> Walk<'a> {
             if !inner.leads_to_ip() {
                 return Ok(found);
             }
-            seen(Passed::Ip(&found));
-            seen(Passed::Step(&step));
+            seen(Passed::Ip(&found, self.at));
+            seen(Passed::Step(&step, self.at + found.size));
             *self = inner;
         }
         Err(Missing::NotTcp("tunnels within tunnels"))
@@ -81,7 +81,7 @@ impl<'a> Walk<'a> {
             match framing::step(self.next, bytes) {
                 Ok(None) => return Ok(()),
                 Ok(Some(step)) => {
-                    seen(Passed::Step(&step));
+                    seen(Passed::Step(&step, self.at));
                     *self = self.after(&step);
                 }
                 Err(framing::NoIp::Cut) => return Err(Missing::Broken),
@@ -106,8 +106,8 @@ impl<'a> Walk<'a> {
 
 /// What is passed on the way.
 pub(super) enum Passed<'p> {
-    /// A header that leads on.
-    Step(&'p Step),
-    /// An IP packet that holds another.
-    Ip(&'p Ip<'p>),
+    /// A header that leads on, and where it stands.
+    Step(&'p Step, usize),
+    /// An IP packet that holds another, and where it stands.
+    Ip(&'p Ip<'p>, usize),
 }
