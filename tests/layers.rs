@@ -22,7 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const CRATES: &[(&str, &[&str])] = &[
     ("pcap_parser", &["capture"]),
     ("etherparse", &["wire"]),
-    ("tempfile", &["capture"]),
+    ("tempfile", &["capture", "tui"]),
     ("ratatui", &["tui"]),
     ("crossterm", &["tui"]),
     ("clap", &["cli"]),

@@ -260,3 +260,52 @@ fn a_pasted_listing_opens_like_a_capture_and_shows_its_lines() {
     session.press("q");
     assert_eq!(session.end(), 0);
 }
+
+const POOL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sample-captures/pool-three-zones.pcapng");
+
+#[test]
+fn a_file_that_grows_is_followed_and_the_place_is_kept() {
+    let whole = std::fs::read(POOL).unwrap();
+    let (first, rest) = whole.split_at(whole.len() * 2 / 3);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("growing.pcapng");
+    // in the middle of a block, as a file lies on the disk while it is written
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(first).unwrap();
+    let mut session = Session::finwait(&["--follow", path.to_str().unwrap()]);
+    session.shows("growing.pcapng (growing)");
+    session.press("\r");
+    session.shows("connection 1 (1 of 4)");
+    session.press("g");
+    session.shows("frame 1 of 19");
+    session.press("F");
+    session.shows("the screen stays as it is");
+    file.write_all(rest).unwrap();
+    session.press("F");
+    session.shows("connection 1 (1 of 6)");
+    session.shows("frame 1 of 19");
+    session.press("\x1b");
+    session.shows("6 connections");
+    session.press("q");
+    assert_eq!(session.end(), 0);
+}
+
+#[test]
+fn a_pipe_shows_what_has_come_before_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let command = format!("{} - < {}", env!("CARGO_BIN_EXE_finwait"), pipe.display());
+    let mut session = Session::start("/bin/sh", &["-c", &command], &[]);
+    let whole = std::fs::read(POOL).unwrap();
+    let mut writer = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    writer.write_all(&whole[..3000]).unwrap();
+    session.shows("standard input (growing)");
+    session.shows("1 connection,");
+    writer.write_all(&whole[3000..]).unwrap();
+    session.shows("6 connections,");
+    drop(writer);
+    session.until("the end", |s| !s.contents().contains("growing"));
+    session.press("q");
+    assert_eq!(session.end(), 0);
+}

@@ -52,6 +52,9 @@ pub struct CaptureInfo {
     pub comments: Vec<(Option<FrameNo>, String)>,
 }
 
+/// The [`Note`] of a capture that ends inside a record.
+pub const CUT_SHORT: &str = "cut-short";
+
 /// Something about the capture that its reader should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {

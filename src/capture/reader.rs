@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::input::{self, Input, LoadError};
 use super::source::Source;
 use super::window::Window;
-use super::{CaptureInfo, FrameNo, Nanos, Note, Progress, pcap, pcapng, snoop, text};
+use super::{CUT_SHORT, CaptureInfo, FrameNo, Nanos, Note, Progress, pcap, pcapng, snoop, text};
 
 /// A packet, as it lies in the reader's buffer.
 #[derive(Debug)]
@@ -252,7 +252,7 @@ impl Reader {
         };
         let (kind, says) = match trouble {
             Trouble::Cut { left } => (
-                "cut-short",
+                CUT_SHORT,
                 format!(
                     "the file ends inside a record, {left} bytes after it began; {used}. \
                      If it was still being written or copied, take it again when that is done"

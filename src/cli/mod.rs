@@ -28,6 +28,9 @@ struct Cli {
     /// Captures to open in the terminal program; `-` is standard input
     #[arg(value_name = "FILE")]
     files: Vec<OsString>,
+    /// Go on reading the one FILE while it grows (standard input always does)
+    #[arg(long)]
+    follow: bool,
     #[command(flatten)]
     common: Common,
     /// The colours of the terminal program
@@ -130,7 +133,7 @@ fn columns() -> usize {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
-        None => terminal(&cli.files, &cli.common, cli.theme),
+        None => terminal(&cli),
         Some(Command::Check(command)) => check::run(command),
         Some(Command::List(command)) => list::run(command),
         Some(Command::Export(command)) => export::run(command),
@@ -147,7 +150,11 @@ pub fn main() -> ExitCode {
 }
 
 /// Opens the terminal program.
-fn terminal(files: &[OsString], common: &Common, theme: ThemeName) -> Result<ExitCode> {
+fn terminal(cli: &Cli) -> Result<ExitCode> {
+    let Cli { files, common, theme, follow, .. } = cli;
+    if *follow && files.len() != 1 {
+        bail!("--follow goes with one FILE");
+    }
     let color = match common.shape.color {
         Color::Auto => tui::Color::Auto,
         Color::Always => tui::Color::Always,
@@ -181,6 +188,7 @@ fn terminal(files: &[OsString], common: &Common, theme: ThemeName) -> Result<Exi
         palette,
         connection: common.connection,
         filter: common.filter.clone(),
+        follow: *follow,
     };
     tui::run(reading::inputs(files), options)?;
     Ok(ExitCode::SUCCESS)

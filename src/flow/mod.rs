@@ -12,7 +12,7 @@ mod table;
 mod tests;
 mod trace;
 
-pub use crate::capture::{Input, LoadError, Progress};
+pub use crate::capture::{CUT_SHORT, Input, LoadError, Progress};
 pub use load::load;
 pub use side::{Pair, Side};
 

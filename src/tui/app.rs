@@ -8,6 +8,7 @@ use super::connections::List;
 use super::frame::Bytes;
 use super::keys::{self, Action, Place};
 use super::kinds::Kinds;
+use super::live::Growing;
 use super::open::Open;
 use super::prompt::{Prompt, Purpose};
 use super::servers::Servers;
@@ -36,6 +37,8 @@ pub enum Event {
     Judged(usize, usize),
     /// The captures are read and judged.
     Loaded(Box<Data>),
+    /// A capture is read and judged so far, and may grow.
+    Grown(Box<Data>),
     /// The captures cannot be read.
     Failed(LoadError),
     /// Back to the shell for a while (`SIGTSTP`).
@@ -120,6 +123,12 @@ pub struct App {
     pub prompt: Option<Prompt>,
     /// Something to say until the next key.
     pub message: Option<String>,
+    /// Does the capture still grow?
+    pub growing: Growing,
+    /// What came while the user did not want to see it.
+    pub(super) held: Option<Box<Data>>,
+    /// Has the user done anything yet?
+    pub(super) touched: bool,
 }
 
 impl App {
@@ -144,6 +153,9 @@ impl App {
             hex: false,
             prompt: None,
             message: None,
+            growing: Growing::No,
+            held: None,
+            touched: false,
         }
     }
 
@@ -181,7 +193,11 @@ impl App {
                 Effect::None
             }
             Event::Loaded(data) => {
-                self.take(*data);
+                self.ended(data);
+                Effect::None
+            }
+            Event::Grown(data) => {
+                self.grown(data);
                 Effect::None
             }
             Event::Failed(error) => Effect::Fail(error),
@@ -192,6 +208,7 @@ impl App {
 
     fn key(&mut self, key: &KeyEvent) -> Effect {
         self.message = None;
+        self.touched = true;
         let action = keys::action(self.place(), key);
         if let (None, Some(_), KeyCode::Char(c)) = (action, &self.prompt, key.code) {
             self.type_in(c);
@@ -257,6 +274,7 @@ impl App {
                 self.theme.palette = self.theme.palette.next();
                 self.say(&self.theme.palette.words(self.no_color));
             }
+            Action::Follow => self.hold(),
             Action::Redraw => return Effect::Redraw,
             Action::Suspend => return Effect::Suspend,
             Action::Accept => self.accept(),
@@ -330,13 +348,11 @@ impl App {
     }
 
     /// Takes what was read, and shows the connections, or the only one at once.
-    fn take(&mut self, data: Data) {
-        self.data = data;
-        self.list.fill(&self.data.summaries);
-        self.kinds = Kinds::of(&self.data.summaries);
-        self.servers = Servers::of(&self.data.summaries);
-        self.spots.retain(|s| s.place != Place::Loading);
-        self.go(Place::Connections);
+    pub(super) fn take(&mut self, data: Data) {
+        if !self.spots.iter().any(|s| s.place == Place::Loading) {
+            self.spots.clear();
+        }
+        self.show_list(data);
         let only = if let [only] = self.list.order[..] { Some(self.data.summaries[only].id) } else { None };
         if let Some(id) = self.wanted.or(only) {
             self.list.choose(&self.data.summaries, id);

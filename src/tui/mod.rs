@@ -16,6 +16,7 @@ mod hindsight;
 pub mod keys;
 mod kinds;
 mod lanes;
+mod live;
 mod mouse;
 mod next;
 mod open;
@@ -63,6 +64,8 @@ pub struct Options {
     pub connection: Option<u32>,
     /// Show the connections that this expression (of `--filter`) selects.
     pub filter: Option<String>,
+    /// Go on reading the one capture while it grows.
+    pub follow: bool,
 }
 
 /// Whether to use colours.
@@ -89,7 +92,7 @@ fn builtin() -> Vec<Input> {
 /// The terminal cannot be used, or the captures cannot be read (then the error is a [`flow::LoadError`]). The terminal
 /// has been given back in both cases.
 pub fn run(inputs: Vec<Input>, options: Options) -> io::Result<()> {
-    let Options { ascii, color, palette, connection, filter } = options;
+    let Options { ascii, color, palette, connection, filter, follow } = options;
     let palette = match (color, palette) {
         (Color::Never, _) => Palette::Mono,
         (_, Some(named)) => named,
@@ -103,8 +106,11 @@ pub fn run(inputs: Vec<Input>, options: Options) -> io::Result<()> {
     app.no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     app.filter(filter.unwrap_or_default().trim()).map_err(|says| io::Error::new(io::ErrorKind::InvalidInput, says))?;
     let (sender, events) = channel();
-    if !inputs.is_empty() {
-        load(inputs, sender.clone());
+    match &inputs[..] {
+        [] => {}
+        [Input::File(path)] if path.as_os_str() == "-" => live::standard_input(sender.clone())?,
+        [Input::File(path)] if follow => live::file(path.clone(), sender.clone()),
+        _ => load(inputs, sender.clone()),
     }
     terminal::with_terminal(|terminal| {
         terminal::signals(sender.clone())?;

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::app::App;
 use super::keys::{self, Place};
+use super::live::Growing;
 use super::prompt::Purpose;
 use super::text;
 use super::theme::{Glyph, Role, Theme};
@@ -220,7 +221,12 @@ fn keys_line(app: &App, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The captures' names.
+/// The captures' names, and whether they still grow.
 pub fn names(app: &App) -> String {
-    app.data.trace.captures.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ")
+    let names = app.data.trace.captures.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
+    match app.growing {
+        Growing::No => names,
+        Growing::Shown => format!("{names} (growing)"),
+        Growing::Held => format!("{names} (growing; F shows it)"),
+    }
 }
