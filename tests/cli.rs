@@ -288,3 +288,31 @@ fn output_does_not_depend_on_where_the_file_lies() {
         assert_eq!(one, run(&["export", INCIDENT, "--format", format]).1, "{format}: a second time");
     }
 }
+
+/// Parts of a capture, in any order, tell what the whole tells.
+#[test]
+fn parts_of_a_capture_are_one() {
+    let whole = std::fs::read("sample-captures/pool-three-zones.pcapng").unwrap();
+    // a section header and an interface, then blocks, each with its length before and after it
+    let mut blocks: Vec<&[u8]> = Vec::new();
+    let mut rest = &whole[..];
+    while let Some(length) = rest.get(4..8) {
+        let (block, after) = rest.split_at(u32::from_le_bytes(length.try_into().unwrap()) as usize);
+        blocks.push(block);
+        rest = after;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut names: Vec<String> = Vec::new();
+    for (nth, packets) in blocks[2..].chunks(25).enumerate() {
+        let path = folder.path().join(format!("ring{nth}.pcapng"));
+        std::fs::write(&path, [&blocks[..2], packets].concat().concat()).unwrap();
+        names.push(path.to_str().unwrap().to_owned());
+    }
+    assert!(names.len() > 2);
+    let list = |files: &[&str]| run(&[&["list"], files].concat());
+    let expected = list(&["sample-captures/pool-three-zones.pcapng"]);
+    let mut files: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(list(&files), expected);
+    files.reverse();
+    assert_eq!(list(&files), expected);
+}

@@ -262,7 +262,7 @@ impl Frame {
             client: CellObject::new(row.cells[Side::Client]),
             server: CellObject::new(row.cells[Side::Server]),
             icmp: icmp.map(|i| IcmpObject { kind: i.kind, code: i.code, by: i.by.to_string() }),
-            seen: (report.trace.captures.len() > 1).then(|| seen(row, timeline, report)),
+            seen: (report.trace.captures.len() > 1 && !report.trace.parts).then(|| seen(row, timeline, report)),
         }
     }
 }

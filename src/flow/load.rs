@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::split::split;
 use super::table::{Table, Tuple};
-use super::{Flow, Trace, clocks, duplicates, join, roles};
+use super::{Flow, Trace, clocks, duplicates, join, ring, roles};
 use crate::capture::{CaptureInfo, FrameNo, Input, LoadError, Nanos, Note, Packet, Progress, Reader};
 use crate::wire::{Decoded, Flags, Fragments, Missing, Rare, Segment, decode};
 
@@ -23,7 +23,8 @@ const STEP: u32 = 8192;
 
 /// Reads captures. `progress` is called now and then.
 ///
-/// Frames of several captures are numbered by their rank in the order of time, as `mergecap` would.
+/// Frames of several captures are numbered by their rank in the order of time, as `mergecap` would. Several captures are
+/// those of both ends, or the parts of one.
 pub fn load(inputs: &[Input], progress: &mut dyn FnMut(Progress)) -> Result<Trace, LoadError> {
     let mut trace = Trace::default();
     let mut table = Table::default();
@@ -31,12 +32,15 @@ pub fn load(inputs: &[Input], progress: &mut dyn FnMut(Progress)) -> Result<Trac
     let mut rare = Vec::new();
     let mut times: Vec<Vec<Nanos>> = Vec::new();
     let mut firsts = vec![0];
+    trace.parts = ring::is_ring(inputs);
     for (at, input) in inputs.iter().enumerate() {
         let mut of_capture = Reading { trace: &mut trace, table: &mut table, places: &mut places, rare: &mut rare };
         times.push(of_capture.read(input, at as u32, inputs.len() > 1, progress)?);
         firsts.push(trace.segments.len());
     }
-    if inputs.len() > 1 {
+    if trace.parts {
+        merge(&mut trace, &mut places, &mut rare, &times, &firsts);
+    } else if inputs.len() > 1 {
         set_clocks(&mut trace, &places, &mut times, &firsts);
         merge(&mut trace, &mut places, &mut rare, &times, &firsts);
         join::fold_copies(&mut trace, &mut places, &mut rare, table.tuples.len());
@@ -116,9 +120,10 @@ impl Reading<'_> {
             match whole(&packet, &mut fragments) {
                 Ok(mut found) => {
                     // a frame may be tagged at one place and not at another
-                    let network = if several { 0 } else { found.network };
+                    let apart = several && !self.trace.parts;
+                    let network = if apart { 0 } else { found.network };
                     let (tuple, from_high) = self.table.place(found.source, found.destination, network);
-                    let via = (at << 24) ^ (packet.interface << 12) ^ found.via;
+                    let via = (if apart { at << 24 } else { 0 }) ^ (packet.interface << 12) ^ found.via;
                     found.rare.station = self.table.tuples[tuple as usize].other_station(from_high, found.station, via);
                     let mut segment = found.segment;
                     if from_high {

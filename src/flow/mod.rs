@@ -4,6 +4,7 @@ mod clocks;
 mod duplicates;
 mod join;
 mod load;
+mod ring;
 mod roles;
 mod side;
 mod split;
@@ -99,6 +100,8 @@ pub struct Trace {
     pub rare: HashMap<FrameNo, Rare>,
     /// The captures' files, to read packets again.
     pub(crate) sources: Vec<Source>,
+    /// Are the captures parts of one, in a row?
+    pub parts: bool,
     /// With several captures: for each frame number, from 1, the place of its capture in `captures` and its number there.
     pub(crate) origins: Vec<(u32, FrameNo)>,
 }

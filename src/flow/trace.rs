@@ -39,7 +39,7 @@ impl Trace {
         let flow = self.flows.get((id as usize).checked_sub(1)?)?.clone();
         let segments: Vec<Segment> =
             self.index[flow.frames.clone()].iter().map(|at| self.segments[*at as usize]).collect();
-        let several = self.captures.len() > 1;
+        let several = self.captures.len() > 1 && !self.parts;
         let rare = segments.iter().filter_map(|s| {
             let mut rare = self.rare.get(&s.number).cloned().or_else(|| several.then(Rare::default))?;
             if several && rare.seen.is_empty() {
