@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use tempfile::NamedTempFile;
+
 use super::app::{App, Data, Event};
 use super::keys::Place;
 use super::kinds::Kinds;
@@ -43,12 +45,12 @@ pub fn file(path: PathBuf, sender: Sender<Event>) {
     std::thread::spawn(move || tail.follow(&sender));
 }
 
-/// Follows standard input to its end. It is kept in a temporary file, which is read as it grows.
+/// Follows standard input to its end. It is kept in the temporary file that this returns, which is read as it grows.
 ///
 /// # Errors
 /// The temporary file cannot be made.
-pub fn standard_input(sender: Sender<Event>) -> io::Result<()> {
-    let copy = tempfile::NamedTempFile::new()?;
+pub fn standard_input(sender: Sender<Event>) -> io::Result<NamedTempFile> {
+    let copy = NamedTempFile::new()?;
     let mut file = copy.reopen()?;
     let ended: Arc<AtomicBool> = Arc::default();
     let end = Arc::clone(&ended);
@@ -57,11 +59,9 @@ pub fn standard_input(sender: Sender<Event>) -> io::Result<()> {
         drop(keep(&mut io::stdin().lock(), &mut file));
         end.store(true, Ordering::Release);
     });
-    std::thread::spawn(move || {
-        let path = copy.path().to_path_buf();
-        Tail { path, name: Some("standard input"), ended }.follow(&sender);
-    });
-    Ok(())
+    let tail = Tail { path: copy.path().to_path_buf(), name: Some("standard input"), ended };
+    std::thread::spawn(move || tail.follow(&sender));
+    Ok(copy)
 }
 
 /// Copies what comes as soon as it comes.
@@ -96,7 +96,12 @@ impl Tail {
             let began = Instant::now();
             if last || state != known {
                 known = state;
-                let event = match self.read() {
+                let Ok(read) = std::panic::catch_unwind(|| self.read()) else {
+                    // the hook has given the terminal back
+                    drop(sender.send(Event::Failed(super::failed(&self.path.to_string_lossy()))));
+                    return;
+                };
+                let event = match read {
                     Ok(data) if last => Event::Loaded(data),
                     Ok(data) => Event::Grown(without_the_end(data)),
                     Err(error) if last => Event::Failed(error),

@@ -106,9 +106,11 @@ pub fn run(inputs: Vec<Input>, options: Options) -> io::Result<()> {
     app.no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     app.filter(filter.unwrap_or_default().trim()).map_err(|says| io::Error::new(io::ErrorKind::InvalidInput, says))?;
     let (sender, events) = channel();
+    // removed when the program ends
+    let mut _kept = None;
     match &inputs[..] {
         [] => {}
-        [Input::File(path)] if path.as_os_str() == "-" => live::standard_input(sender.clone())?,
+        [Input::File(path)] if path.as_os_str() == "-" => _kept = Some(live::standard_input(sender.clone())?),
         [Input::File(path)] if follow => live::file(path.clone(), sender.clone()),
         _ => load(inputs, sender.clone()),
     }
@@ -163,13 +165,16 @@ fn load(inputs: Vec<Input>, sender: Sender<Event>) {
     std::thread::spawn(move || {
         let read = std::panic::catch_unwind(|| read(&inputs, &sender));
         // by now the hook has given the terminal back and shown the panic: the program must not go on without it
-        let event = read.unwrap_or_else(|_| {
-            let says = "finwait failed while reading it; please report this, with the capture if you may".to_owned();
-            Event::Failed(flow::LoadError { file: names(&inputs), says })
-        });
+        let event = read.unwrap_or_else(|_| Event::Failed(failed(&names(&inputs))));
         // when nobody listens any more the program is ending
         drop(sender.send(event));
     });
+}
+
+/// What is said when reading a capture panics.
+fn failed(file: &str) -> flow::LoadError {
+    let says = "finwait failed while reading it; please report this, with the capture if you may".to_owned();
+    flow::LoadError { file: file.to_owned(), says }
 }
 
 /// Reads and judges captures, and tells how far it has come.

@@ -111,7 +111,7 @@ pub fn draw_loading(app: &App, frame: &mut Frame<'_>) {
             Span::styled(theme.glyph(Glyph::BarEmpty).repeat(width - full), theme.style(Role::Dim)),
         ]));
     } else {
-        lines.push(Line::from(theme.span(Role::Dim, "reading standard input until it ends")));
+        lines.push(Line::from(theme.span(Role::Dim, "connections show as they come")));
     }
     let buffer = frame.buffer_mut();
     view::head(app, buffer, &Line::from(theme.span(Role::Title, "loading")), &version());
