@@ -87,3 +87,14 @@ fn damaged_captures_do_no_harm() {
     println!("{read} of {} damaged captures could be read; {} MiB of memory at most", 2 * tries * files.len(), peak());
     assert!(read > 0);
 }
+
+/// Inputs that fuzzing found, each of which made some version panic.
+#[test]
+fn what_failed_once_does_no_harm() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/found");
+    let found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    assert!(!found.is_empty());
+    for path in found {
+        all_of(&path);
+    }
+}

@@ -10,6 +10,9 @@ use crate::wire::{Address, Flags, decode};
 /// So many segments of a file are held against those of the others.
 const COMPARED: usize = 5_000;
 
+/// A file that was full has at least so many packets; only the last one may have fewer.
+const FULL: u32 = 10;
+
 /// What tells a segment from all others: a repeated one has another identification or time.
 type Identity = (Address, Address, u32, u32, u32, u16, u32);
 
@@ -17,6 +20,7 @@ type Identity = (Address, Address, u32, u32, u32, u16, u32);
 struct Look {
     first: Nanos,
     last: Nanos,
+    packets: u32,
     /// The beginning's segments that hold something.
     segments: HashSet<Identity, RandomState>,
 }
@@ -31,7 +35,7 @@ pub(super) fn is_ring(inputs: &[Input]) -> bool {
     }
     let Some(mut looks) = inputs.iter().map(look).collect::<Option<Vec<Look>>>() else { return false };
     looks.sort_unstable_by_key(|look| look.first);
-    if looks.windows(2).any(|pair| pair[0].last > pair[1].first) {
+    if looks.windows(2).any(|pair| pair[0].last > pair[1].first || pair[0].packets < FULL) {
         return false;
     }
     let mut all: HashSet<&Identity, RandomState> = HashSet::default();
@@ -45,11 +49,12 @@ pub(super) fn is_ring(inputs: &[Input]) -> bool {
 /// `None` if the file cannot be read, is a listing, or holds nothing.
 fn look(input: &Input) -> Option<Look> {
     let mut reader = Reader::open(input, 1).ok().filter(|reader| !reader.is_listing())?;
-    let (mut first, mut last) = (None, Nanos::MIN);
+    let (mut first, mut last, mut packets) = (None, Nanos::MIN, 0);
     let mut segments = HashSet::default();
     while let Some(packet) = reader.next_packet() {
         first.get_or_insert(packet.time);
         last = last.max(packet.time);
+        packets = packet.number;
         if segments.len() < COMPARED
             && let Ok(found) = decode(&packet)
             && found.segment.span() > 0
@@ -59,5 +64,5 @@ fn look(input: &Input) -> Option<Look> {
             segments.insert((found.source, found.destination, s.seq.0, s.ack.0, s.len, s.ip_id, s.tsval));
         }
     }
-    Some(Look { first: first?, last, segments })
+    Some(Look { first: first?, last, packets, segments })
 }

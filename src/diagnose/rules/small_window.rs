@@ -176,7 +176,7 @@ fn waits(facts: &Facts, side: Side) -> Waits {
         if let Some((filled, opened, window)) = over.take().filter(|(_, opened, _)| row.segment.time - opened <= PROMPT)
         {
             waits.fills.push(filled);
-            waits.waited += opened - facts.time(filled);
+            waits.waited = waits.waited.saturating_add(opened - facts.time(filled));
             windows.push(window);
         }
         waits.sent += row.end() - reached.max(row.seq);
