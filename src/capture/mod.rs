@@ -1,6 +1,6 @@
 //! Packets out of a capture file, in file order, each with its number, time, link type and offset.
 //!
-//! Only this layer knows `pcap-parser`. Blocks and file headers are parsed by it; the buffer below is ours, because its
+//! Only this layer knows `pcap-parser`. File headers and options are parsed by it; the buffer below is ours, because its
 //! readers fail on pipes whose first read is short and on packets larger than their buffer.
 
 mod input;
@@ -21,7 +21,10 @@ mod tests;
 pub use input::{Input, LoadError};
 pub use reader::{Packet, Reader};
 pub use source::{Record, Source};
-pub use text::{LISTED, Listed, Unknown, Way};
+pub use text::{LISTED, Listed, Unknown};
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// A frame's number as Wireshark counts: from 1, over the whole file, whatever the protocol.
 pub type FrameNo = u32;
@@ -48,8 +51,41 @@ pub struct CaptureInfo {
     pub last: Option<Nanos>,
     /// What was lost, not understood or remarkable, in file order.
     pub notes: Vec<Note>,
-    /// Comments of the file (`None`) and of single frames, as written.
+    /// Comments of the file and its interfaces (`None`), and of single frames, as written.
     pub comments: Vec<(Option<FrameNo>, String)>,
+    /// Its interfaces, as [`Packet::interface`] counts them; none, if the format has no room for them.
+    pub interfaces: Vec<Interface>,
+    /// Names of hosts that the file holds, as written.
+    pub names: BTreeMap<IpAddr, String>,
+    /// What the file tells of where it was captured: `hardware`, `system` or `program`, and its words as written.
+    pub written: Vec<(&'static str, String)>,
+}
+
+/// An interface that packets were captured on. Texts are as written, and empty if the file does not tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Interface {
+    /// `eth0`
+    pub name: String,
+    /// Its description for people.
+    pub description: String,
+    /// The filter that was captured with.
+    pub filter: String,
+    /// The link type; `None` if the description is broken.
+    pub link: Option<u16>,
+    /// Packets that were dropped while capturing.
+    pub dropped: u64,
+}
+
+/// The way of a packet past the machine that captured it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Way {
+    /// The capture does not say.
+    #[default]
+    Unknown,
+    /// It came in.
+    In,
+    /// It went out.
+    Out,
 }
 
 /// The [`Note`] of a capture that ends inside a record.

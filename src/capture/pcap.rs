@@ -4,7 +4,7 @@ use pcap_parser::{PcapHeader, parse_pcap_header};
 
 use super::reader::{Found, Head, Trouble};
 use super::window::Window;
-use super::{Nanos, u32_at};
+use super::{Nanos, Way, u32_at};
 
 /// Bytes of the file header.
 pub(super) const FILE_HEADER: usize = 24;
@@ -35,11 +35,16 @@ pub(super) struct RecordHead {
 impl Layout {
     /// Reads the file header; `None` if these bytes are none.
     pub(super) fn read(bytes: &[u8]) -> Option<Layout> {
-        let (_, header): (_, PcapHeader) = parse_pcap_header(bytes).ok()?;
+        // the parser knows the longer records of a patched libpcap in one byte order alone
+        let (mut head, modified) = (bytes.get(..FILE_HEADER)?.to_vec(), bytes.starts_with(&[0xa1, 0xb2, 0xcd, 0x34]));
+        if modified {
+            head[2..4].copy_from_slice(&[0xc3, 0xd4]);
+        }
+        let (_, header): (_, PcapHeader) = parse_pcap_header(&head).ok()?;
         Some(Layout {
             big_endian: header.is_bigendian(),
             nanoseconds: header.is_nanosecond_precision(),
-            record: if header.is_modified_format() { 24 } else { 16 },
+            record: if header.is_modified_format() || modified { 24 } else { 16 },
             minor: if header.version_major == 2 { header.version_minor } else { 4 },
             // the upper half says how long a frame check sequence is
             link: header.network.0 as u16,
@@ -78,9 +83,51 @@ impl Layout {
             time: Some(head.time),
             link: Some(self.link),
             interface: 0,
+            way: Way::Unknown,
             wire: head.wire.max(head.captured),
             data: head.size..whole,
             record: whole,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::capture::testing::{builtin, classic_in, kinds, pcap, pcap_in, read};
+
+    #[test]
+    fn classic_captures_in_every_form() {
+        let packets = [(1_000_000_001, vec![1, 2, 3]), (2_000_000_000, vec![4])];
+        let expected = vec![(1, 1_000_000_001, Some(113), 3, vec![1, 2, 3]), (2, 2_000_000_000, Some(113), 1, vec![4])];
+        for big_endian in [false, true] {
+            let (seen, info) = read(&builtin(pcap_in(big_endian, 113, &packets)));
+            assert_eq!(seen, expected, "big endian: {big_endian}");
+            assert_eq!((info.frames, info.format.as_str(), info.notes.len()), (2, "pcap", 0));
+            assert_eq!((info.first, info.last), (Some(1_000_000_001), Some(2_000_000_000)));
+        }
+        // a frame check sequence in the link type's upper half
+        let (seen, _) = read(&builtin(pcap(0x4400_0001, &packets)));
+        assert_eq!(seen[0].2, Some(1));
+        let (micros, nanos) = (7_000_005_000, 7_000_000_005);
+        for big_endian in [false, true] {
+            for (magic, minor, lengths, extra, time) in [
+                (0xa1b2_c3d4, 4, (2, 9), 0, micros),
+                (0xa1b2_3c4d, 4, (2, 9), 0, nanos),
+                (0xa1b2_cd34, 4, (2, 9), 8, micros), // a patched libpcap's longer record header
+                (0xa1b2_c3d4, 2, (9, 2), 0, micros), // lengths the other way round
+                (0xa1b2_c3d4, 3, (9, 2), 0, micros), // version 2.3 exists in both ways
+                (0xa1b2_c3d4, 3, (2, 9), 0, micros),
+            ] {
+                let records = [(lengths.0, lengths.1, &[1, 2][..]), (lengths.0, lengths.1, &[3, 4])];
+                let mut file = classic_in(big_endian, magic, minor, &records, extra);
+                let expected = [(1, time, Some(1), 9, vec![1, 2]), (2, time, Some(1), 9, vec![3, 4])];
+                for snaplen in [0xff, 0] {
+                    file[16..20].fill(snaplen);
+                    let (seen, info) = read(&builtin(file.clone()));
+                    assert_eq!(seen, expected, "{magic:x} 2.{minor}, big endian: {big_endian}");
+                    assert_eq!(kinds(&info), Vec::<&str>::new());
+                }
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::input::{self, Input, LoadError};
 use super::source::Source;
 use super::window::Window;
-use super::{CUT_SHORT, CaptureInfo, FrameNo, Nanos, Note, Progress, pcap, pcapng, snoop, text};
+use super::{CUT_SHORT, CaptureInfo, FrameNo, Nanos, Note, Progress, Way, pcap, pcapng, snoop, text};
 
 /// A packet, as it lies in the reader's buffer.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Packet<'a> {
     pub link: Option<u16>,
     /// Its interface, counted over the whole file.
     pub interface: u32,
+    /// In or out, if its record tells; its link's header may tell as well.
+    pub way: Way,
     /// Where its record begins in the file.
     pub offset: u64,
     /// Its length on the wire.
@@ -50,6 +52,7 @@ pub(super) struct Head {
     pub(super) time: Option<Nanos>,
     pub(super) link: Option<u16>,
     pub(super) interface: u32,
+    pub(super) way: Way,
     pub(super) wire: u32,
     /// Where the packet lies in the window.
     pub(super) data: Range<usize>,
@@ -171,6 +174,7 @@ impl Reader {
             time,
             link: head.link,
             interface: head.interface,
+            way: head.way,
             offset,
             wire: head.wire,
             data: match &self.layout {
@@ -308,8 +312,10 @@ impl Reader {
         );
         told("no-time", self.timeless, "without a time; each is given that of the frame before");
         told("bad-packet", self.bad_packets, "whose record does not fit its lengths; passed over");
-        if let Layout::Text(text) = &self.layout {
-            self.info.notes.extend(text.notes());
+        match &mut self.layout {
+            Layout::Text(text) => self.info.notes.extend(text.notes()),
+            Layout::PcapNg(blocks) => blocks.tell(&mut self.info),
+            Layout::Pcap(_) | Layout::Snoop(_) => {}
         }
         if self.comment_bytes > MAX_COMMENTS {
             let says = "the comments are longer than 4 MiB; those after that are left out".into();
@@ -336,12 +342,13 @@ fn first(seen: &mut (u32, FrameNo, u64), number: FrameNo, offset: u64) {
 
 /// Do these few bytes look like the beginning of a capture?
 fn pcap_begins(head: &[u8]) -> bool {
-    const MAGICS: [[u8; 4]; 6] = [
+    const MAGICS: [[u8; 4]; 7] = [
         [0xd4, 0xc3, 0xb2, 0xa1],
         [0xa1, 0xb2, 0xc3, 0xd4],
         [0x4d, 0x3c, 0xb2, 0xa1],
         [0xa1, 0xb2, 0x3c, 0x4d],
         [0x34, 0xcd, 0xb2, 0xa1],
+        [0xa1, 0xb2, 0xcd, 0x34],
         [0x0a, 0x0d, 0x0d, 0x0a],
     ];
     MAGICS.iter().any(|magic| head.starts_with(magic))

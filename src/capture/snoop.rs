@@ -3,7 +3,7 @@
 use super::pcap::MAX_PACKET;
 use super::reader::{Found, Head, Trouble};
 use super::window::Window;
-use super::{Nanos, u32_at};
+use super::{Nanos, Way, u32_at};
 
 /// Bytes of the file header.
 pub(super) const FILE_HEADER: usize = 16;
@@ -61,6 +61,7 @@ impl Layout {
             time: Some(time),
             link: self.link,
             interface: 0,
+            way: Way::Unknown,
             wire: wire.max(captured),
             data: RECORD..RECORD + captured as usize,
             record: record as usize,

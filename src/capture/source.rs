@@ -28,6 +28,8 @@ pub struct Source {
 pub struct Record {
     /// Its link type.
     pub link: Option<u16>,
+    /// Its interface, counted over the whole file.
+    pub interface: u32,
     /// Its length on the wire.
     pub wire: u32,
     /// Its captured bytes, from the link layer on; fewer if fewer were asked for.
@@ -63,9 +65,13 @@ impl Source {
         }
         // one read suffices for most packets
         let mut bytes = self.read_at(offset, LONGEST_HEAD + most.min(2048))?;
+        let mut interface = 0;
         let head = match &self.layout {
             Layout::Pcap(layout) => layout.record(&bytes).map(|h| (Some(layout.link), h.captured, h.wire, h.size)),
-            Layout::PcapNg(layout) => layout.packet(offset, &bytes).map(|h| (h.link, h.captured, h.wire, h.size)),
+            Layout::PcapNg(layout) => layout.packet(offset, &bytes).map(|h| {
+                interface = h.interface;
+                (h.link, h.captured, h.wire, h.size)
+            }),
             Layout::Snoop(layout) => snoop::record(&bytes).map(|h| (layout.link, h.captured, h.wire, snoop::RECORD)),
             Layout::Text(_) => None,
         };
@@ -75,7 +81,7 @@ impl Source {
             bytes = self.read_at(offset, size + wanted)?;
         }
         let data = bytes.get(size..size + wanted).ok_or_else(changed)?.to_vec();
-        Ok(Record { link, wire: wire.max(captured), data })
+        Ok(Record { link, interface, wire: wire.max(captured), data })
     }
 
     /// Makes the packet again that the lines at `offset` tell of.
@@ -87,7 +93,7 @@ impl Source {
             made = listing.record(&self.read_at(offset, text::MAX_BLOCK)?);
         }
         let (_, wire, data) = made.ok_or_else(changed)?;
-        Ok(Record { link: Some(LISTED), wire, data })
+        Ok(Record { link: Some(LISTED), interface: 0, wire, data })
     }
 
     /// Up to `n` bytes at `offset`; fewer only at the end of the file.

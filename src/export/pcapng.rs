@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::Report;
-use crate::capture::{FrameNo, Packet};
+use crate::capture::{FrameNo, Packet, Way};
 use crate::wire::{Mask, cut};
 
 /// What of the packets is passed on.
@@ -76,7 +76,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         if let Some(keep) = keep {
             let (offset, time) = (segment.offset, segment.time);
-            let packet = Packet { number, time, link: Some(link), interface, offset, wire, data: &data };
+            let packet =
+                Packet { number, time, link: Some(link), interface, way: Way::Unknown, offset, wire, data: &data };
             data.truncate(cut(&packet, keep));
         }
         if let Some(mask) = &mut mask {

@@ -5,7 +5,7 @@ use std::io;
 
 use super::join::seen;
 use super::{Conversation, Trace};
-use crate::capture::{FrameNo, Packet, Record};
+use crate::capture::{FrameNo, Packet, Record, Way};
 use crate::wire::{Decoded, Flags, Http2, PayloadKind, Rare, Segment, decode, http2_frames};
 
 /// The most first lines that are read again for one connection.
@@ -122,7 +122,8 @@ impl Trace {
             number: segment.number,
             time: segment.time,
             link: record.link,
-            interface: 0,
+            interface: record.interface,
+            way: Way::Unknown,
             offset: segment.offset,
             wire: record.wire,
             data: &record.data,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use super::walk::Walk;
-use super::{Flags, PayloadKind, Rare, Segment, Station, icmp, ip, payload, tcp};
+use super::{Flags, PayloadKind, Rare, Segment, Station, icmp, ip, link, payload, tcp};
 use crate::capture::{Listed, Packet};
 
 /// An address and a port.
@@ -22,7 +22,7 @@ pub struct Decoded {
     /// The network that it is in: its VLAN, or a number made of the VLANs and virtual networks (VXLAN, GENEVE) that it is in.
     /// 0 without one.
     pub network: u32,
-    /// Interface and direction as far as the link's header tells them: equal packets with another `via` are copies.
+    /// Interface and direction as far as the packet's record and its link's header tell them: equal packets with another `via` are copies.
     pub via: u32,
     /// The hardware address that sent it on this link.
     pub station: Option<Station>,
@@ -50,10 +50,11 @@ pub enum Missing {
 
 /// Finds the TCP segment in a packet, or the one that an ICMP error quotes.
 pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
-    let link = packet.link.ok_or(Missing::UnknownLink)?;
-    let mut walk = Walk::begin(link, packet.data, packet.wire)?;
+    let number = packet.link.ok_or(Missing::UnknownLink)?;
+    let mut walk = Walk::begin(number, packet.data, packet.wire)?;
     let found = walk.inmost(&mut |_| {})?;
     let begun = walk.begun;
+    let via = begun.via ^ link::via(packet.way) << 22;
     let mut segment = Segment {
         time: packet.time,
         offset: packet.offset,
@@ -81,7 +82,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
             source: quoted.destination,
             destination: quoted.source,
             network: walk.network,
-            via: begun.via,
+            via,
             station: None,
             rare: Rare { icmp: Some(quoted.icmp), ..Rare::default() },
             payload: 0..0,
@@ -100,9 +101,9 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
     segment.tsval = header.tsval;
     segment.payload = payload::peek(text, len);
     segment.window = header.window;
-    segment.flags = header.flags | begun.way;
+    segment.flags = header.flags | begun.way | link::passed(packet.way);
     segment.options = header.options;
-    let told = Listed::of(link, packet.data).is_some_and(|listed| !listed.captured);
+    let told = Listed::of(number, packet.data).is_some_and(|listed| !listed.captured);
     if (found.payload.len() as u64) < u64::from(found.length) && !told {
         segment.flags = segment.flags | Flags::CUT;
     }
@@ -114,7 +115,7 @@ pub fn decode(packet: &Packet) -> Result<Decoded, Missing> {
         source: (found.source, header.source),
         destination: (found.destination, header.destination),
         network: walk.network,
-        via: begun.via,
+        via,
         station: begun.station,
         rare: header.rare,
         payload: if header.size == 0 { 0..0 } else { start..end },

@@ -85,14 +85,28 @@ fn begun(next: Next, size: usize) -> Begun {
 /// A line of a listing.
 fn listed(packet: &[u8]) -> Option<Begun> {
     let listed = Listed::read(packet)?;
-    let (bits, way) = match listed.way {
-        Way::Unknown => (0, Flags::default()),
-        Way::In => (1, Flags::INCOMING),
-        Way::Out => (2, Flags::OUTGOING),
-    };
-    let via = u32::from(listed.interface) << 2 | bits;
+    let via = u32::from(listed.interface) << 2 | via(listed.way);
+    let way = passed(listed.way);
     let station = listed.station.map(Station);
     Some(Begun { via, way, station, unknown: listed.unknown, ..begun(Next::Ip, listed.size) })
+}
+
+/// What a way past the machine is in [`super::Decoded::via`].
+pub(super) fn via(way: Way) -> u32 {
+    match way {
+        Way::Unknown => 0,
+        Way::In => 1,
+        Way::Out => 2,
+    }
+}
+
+/// The same as a segment's flags.
+pub(super) fn passed(way: Way) -> Flags {
+    match way {
+        Way::Unknown => Flags::default(),
+        Way::In => Flags::INCOMING,
+        Way::Out => Flags::OUTGOING,
+    }
 }
 
 /// No header at all.

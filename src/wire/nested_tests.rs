@@ -4,7 +4,7 @@
 
 use super::tests::{plain, read};
 use super::{Decoded, Fragments, Missing, decode};
-use crate::capture::Packet;
+use crate::capture::{Packet, Way};
 
 /// An IPv4 header without options before `payload`.
 fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
@@ -163,7 +163,16 @@ fn pieces(packet: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
 }
 
 fn packet(time: i64, data: &[u8]) -> Packet<'_> {
-    Packet { number: 1, time, link: Some(101), interface: 0, offset: 0, wire: data.len() as u32, data }
+    Packet {
+        number: 1,
+        time,
+        link: Some(101),
+        interface: 0,
+        way: Way::Unknown,
+        offset: 0,
+        wire: data.len() as u32,
+        data,
+    }
 }
 
 #[test]

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 
 use super::testing::{Build, ethernet, udp};
 use super::{Decoded, Flags, Method, Missing, Options, PayloadKind, Seq, decode, dissect, ip};
-use crate::capture::Packet;
+use crate::capture::{Packet, Way};
 
 fn packet(link: u16, wire: u32, data: &[u8]) -> Result<Decoded, Missing> {
-    decode(&Packet { number: 1, time: 2, link: Some(link), interface: 0, offset: 3, wire, data })
+    decode(&Packet { number: 1, time: 2, link: Some(link), interface: 0, way: Way::Unknown, offset: 3, wire, data })
 }
 
 pub(super) fn read(link: u16, data: &[u8]) -> Result<Decoded, Missing> {

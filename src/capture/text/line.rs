@@ -1,8 +1,8 @@
 //! What a line says of a packet, and how lines are cleaned of what was pasted around them.
 
 use super::icmp;
-use super::record::Way;
 use super::time::Stamp;
+use crate::capture::Way;
 
 /// A packet as a line tells of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -24,9 +24,10 @@ use block::{Block, ahead, block, cut};
 use line::{Kind, Told};
 use names::Names;
 use numbers::Numbers;
-pub use record::{LISTED, Listed, Unknown, Way};
+pub use record::{LISTED, Listed, Unknown};
 use time::{Clock, Stamp};
 
+use super::Way;
 use super::reader::{Found, Head, Trouble};
 use super::window::Window;
 use super::{FrameNo, Note};
@@ -164,7 +165,7 @@ impl Layout {
             Some(wire) => {
                 self.untimed += u64::from(time.is_none());
                 let data = 0..self.made.len();
-                let head = Head { time, link: Some(LISTED), interface: 0, wire, data, record };
+                let head = Head { time, link: Some(LISTED), interface: 0, way: Way::Unknown, wire, data, record };
                 Ok(Found::Listed(head, number))
             }
             None => Ok(Found::Other { record, comments: Vec::new(), numbered: true }),

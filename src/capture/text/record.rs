@@ -1,6 +1,8 @@
 //! What a line of a listing becomes: a packet made of what the line says, with the line itself, and a note of what the line
 //! does not say. [`crate::wire`] reads it as it reads what was captured.
 
+use crate::capture::Way;
+
 /// The link type of [`Listed`] packets. No capture file has it: its number is not assigned.
 pub const LISTED: u16 = 0xfffe;
 
@@ -32,18 +34,6 @@ impl std::ops::BitOr for Unknown {
     fn bitor(self, other: Unknown) -> Unknown {
         Unknown(self.0 | other.0)
     }
-}
-
-/// The way of a packet past the machine that captured it, as `tcpdump -i any` writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Way {
-    /// The line does not say.
-    #[default]
-    Unknown,
-    /// It came in.
-    In,
-    /// It went out.
-    Out,
 }
 
 /// The head of a packet that was made of a line.

@@ -2,8 +2,8 @@
 
 use super::icmp;
 use super::line::{ACK, AE, CWR, ECE, End, FIN, Kind, PSH, RST, SYN, Tcp, Told, URG};
-use super::record::Way;
 use super::time;
+use crate::capture::Way;
 
 /// A line has two at most, but for what is told of the payload.
 const MOST_ARROWS: usize = 8;

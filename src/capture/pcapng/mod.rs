@@ -1,15 +1,26 @@
 //! The block format: sections, each with its byte order and interfaces, and packets that name their interface.
 
-use pcap_parser::{Block, InterfaceDescriptionBlock, OptionCode, PcapNGOption, parse_block_be, parse_block_le};
+mod interface;
+mod names;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::reader::{Found, Head, Trouble};
 use super::window::Window;
-use super::{Nanos, u16_at, u32_at};
+use super::{CaptureInfo, Nanos, Note, Way, u16_at, u32_at};
+use interface::Interface;
+use options::{COMMENT, Options, name, number, text};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const NAMES: u32 = 4;
+const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 
 /// Blocks that are no packets, and that Wireshark gives a frame number all the same: systemd journal entries, custom
@@ -22,17 +33,6 @@ pub(super) const MAX_BLOCK: u32 = 16 * 1024 * 1024;
 /// The most interfaces of a section that are kept.
 const MAX_INTERFACES: usize = 65_536;
 
-/// An interface of a section.
-#[derive(Debug, Clone, Copy)]
-struct Interface {
-    link: u16,
-    snaplen: u32,
-    /// `if_tsresol`: units per second, as a power of 10, or of 2 with the high bit set.
-    resolution: u8,
-    /// `if_tsoffset`: seconds to add.
-    offset: i64,
-}
-
 /// A part of the file with a byte order and interfaces of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
@@ -44,11 +44,23 @@ pub(super) struct Section {
     first_interface: u32,
 }
 
-/// The sections seen so far.
+/// What was read of the file so far, besides its packets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
     sections: Vec<Section>,
+    names: BTreeMap<IpAddr, String>,
+    /// What the sections say of themselves.
+    written: Vec<(&'static str, String)>,
 }
+
+/// What a section header says of the machine that captured, by the options' numbers.
+const WRITTEN: [(u16, &str); 3] = [(2, "hardware"), (3, "system"), (4, "program")];
+
+/// The most of it that is kept.
+const MAX_WRITTEN: usize = 16;
+
+/// The most interfaces that a note names.
+const MAX_NAMED: usize = 4;
 
 /// Is this the beginning of a section header block?
 pub(super) fn begins(bytes: &[u8]) -> bool {
@@ -71,8 +83,16 @@ pub(super) struct PacketHead {
     pub(super) wire: u32,
     /// Bytes of the block before the packet.
     pub(super) size: usize,
-    interface: u32,
+    /// Its interface, counted over the whole file.
+    pub(super) interface: u32,
     time: Option<Nanos>,
+}
+
+/// What the options of a packet tell.
+#[derive(Default)]
+struct Told {
+    comments: Vec<String>,
+    way: Way,
 }
 
 impl Layout {
@@ -105,7 +125,7 @@ impl Layout {
         };
         let room = length.checked_sub(size as u32 + 4)?;
         (captured <= room).then_some(PacketHead {
-            link: interface_of.map(|i| i.link),
+            link: interface_of.and_then(|i| i.told.link),
             captured,
             wire: wire.max(captured),
             size,
@@ -149,96 +169,121 @@ impl Layout {
         if u32_at(block, whole - 4, big_endian) != Some(length) {
             return Err(Trouble::Damaged("a block there has two lengths that differ".into()));
         }
-        let parse = || -> Option<Block<'_>> {
-            let parsed = if big_endian { parse_block_be(block) } else { parse_block_le(block) };
-            parsed.ok().map(|(_, block): (_, Block)| block)
-        };
-        let mut comments = Vec::new();
         match kind {
             SECTION => {
                 let first_interface = self.sections.last().map_or(0, |s| s.first_interface + s.interfaces.len() as u32);
                 self.sections.push(Section { start: offset, big_endian, interfaces: Vec::new(), first_interface });
-                if let Some(Block::SectionHeader(header)) = parse() {
-                    comments = texts(&header.options);
+                for (code, value) in Options::of(block, 24, big_endian) {
+                    let Some((_, about)) = WRITTEN.iter().find(|(number, _)| *number == code) else { continue };
+                    let said = (*about, name(value));
+                    if self.written.len() < MAX_WRITTEN && !self.written.contains(&said) {
+                        self.written.push(said);
+                    }
                 }
-                Ok(Found::Other { record: whole, comments, numbered: false })
+                Ok(other(block, 24, big_endian))
             }
             INTERFACE => {
-                let interface = match parse() {
-                    Some(Block::InterfaceDescription(description)) => {
-                        comments = texts(&description.options);
-                        Interface::new(&description, big_endian)
-                    }
-                    // a place is kept for it, since packets name interfaces by their place
-                    _ => Interface { link: u16::MAX, snaplen: 0, resolution: 6, offset: 0 },
-                };
                 match self.sections.last_mut() {
-                    Some(section) if section.interfaces.len() < MAX_INTERFACES => section.interfaces.push(interface),
+                    Some(section) if section.interfaces.len() < MAX_INTERFACES => {
+                        section.interfaces.push(Interface::read(block, big_endian));
+                    }
                     _ => {}
                 }
-                Ok(Found::Other { record: whole, comments, numbered: false })
+                Ok(other(block, 16, big_endian))
+            }
+            STATISTICS => {
+                let number = u32_at(block, 8, big_endian).unwrap_or(u32::MAX);
+                let interface = self.sections.last_mut().and_then(|s| s.interfaces.get_mut(number as usize));
+                if let Some(interface) = interface {
+                    interface.count(block, big_endian);
+                }
+                Ok(other(block, 20, big_endian))
+            }
+            NAMES => {
+                let options = names::read(block, big_endian, &mut self.names);
+                Ok(other(block, options, big_endian))
             }
             PACKET | OLD_PACKET | SIMPLE_PACKET => {
                 let Some(head) = self.packet(offset, block) else {
                     return Ok(Found::BadPacket { record: whole });
                 };
                 let end = head.size + head.captured as usize;
-                // options are rare: the block is parsed again for them, only if there is room for one
-                if kind == PACKET
-                    && whole >= end.next_multiple_of(4) + 8
-                    && let Some(Block::EnhancedPacket(packet)) = parse()
-                {
-                    comments = texts(&packet.options);
-                }
+                let told = if kind == SIMPLE_PACKET { Told::default() } else { self.told(kind, &head, block) };
                 let packet = Head {
                     time: head.time,
                     link: head.link,
                     interface: head.interface,
+                    way: told.way,
                     wire: head.wire,
                     data: head.size..end,
                     record: whole,
                 };
-                Ok(if comments.is_empty() { Found::Packet(packet) } else { Found::Commented(packet, comments) })
+                Ok(if told.comments.is_empty() {
+                    Found::Packet(packet)
+                } else {
+                    Found::Commented(packet, told.comments)
+                })
             }
-            _ => Ok(Found::Other { record: whole, comments, numbered: NUMBERED.contains(&kind) }),
-        }
-    }
-}
-
-impl Interface {
-    fn new(block: &InterfaceDescriptionBlock, big_endian: bool) -> Interface {
-        // read here, since the parser takes the offset for little endian whatever the section says
-        let offset = block.options.iter().find(|o| o.code == OptionCode::IfTsoffset).and_then(|o| {
-            let eight: [u8; 8] = o.value.get(..8)?.try_into().ok()?;
-            Some(if big_endian { i64::from_be_bytes(eight) } else { i64::from_le_bytes(eight) })
-        });
-        Interface {
-            link: block.linktype.0 as u16,
-            snaplen: block.snaplen,
-            resolution: block.if_tsresol,
-            offset: offset.unwrap_or(0),
+            _ => Ok(Found::Other { record: whole, comments: Vec::new(), numbered: NUMBERED.contains(&kind) }),
         }
     }
 
-    /// A packet's time from its ticks.
-    fn time(&self, ticks: u64) -> Nanos {
-        const SECOND: u128 = 1_000_000_000;
-        let power = u32::from(self.resolution & 0x7f);
-        let scaled = u128::from(ticks) * SECOND;
-        let nanos = if self.resolution & 0x80 == 0 {
-            // 10^39 and more ticks a second: less than a nanosecond has passed
-            10u128.checked_pow(power).map_or(0, |per_second| scaled / per_second)
-        } else {
-            scaled >> power
+    /// Reads the options of a packet block of the last section; most have none.
+    fn told(&mut self, kind: u32, head: &PacketHead, block: &[u8]) -> Told {
+        const FLAGS: u16 = 2;
+        const DROPPED: u16 = 4;
+        let mut told = Told::default();
+        let Some(section) = self.sections.last_mut() else { return told };
+        let end = (head.size + head.captured as usize).next_multiple_of(4);
+        let mut dropped = match (kind, u16_at(block, 10, section.big_endian)) {
+            (OLD_PACKET, Some(dropped)) if dropped != u16::MAX => dropped.into(),
+            _ => 0,
         };
-        let nanos = i128::try_from(nanos).unwrap_or(i128::MAX).saturating_add(i128::from(self.offset) * SECOND as i128);
-        // so that no difference of two times overflows
-        nanos.clamp(-(1 << 61), 1 << 62) as Nanos
+        for (code, value) in Options::of(block, end, section.big_endian) {
+            match code {
+                COMMENT => told.comments.push(text(value)),
+                FLAGS => {
+                    told.way = match u32_at(value, 0, section.big_endian).unwrap_or_default() & 3 {
+                        1 => Way::In,
+                        2 => Way::Out,
+                        _ => Way::Unknown,
+                    }
+                }
+                DROPPED if kind == PACKET => dropped = number(value, section.big_endian).unwrap_or_default(),
+                _ => {}
+            }
+        }
+        let at = head.interface.wrapping_sub(section.first_interface) as usize;
+        if let Some(interface) = section.interfaces.get_mut(at).filter(|_| dropped > 0) {
+            interface.count_between(dropped);
+        }
+        told
+    }
+
+    /// Hands over what was read besides the packets.
+    pub(super) fn tell(&mut self, info: &mut CaptureInfo) {
+        info.names = std::mem::take(&mut self.names);
+        info.written = std::mem::take(&mut self.written);
+        let interfaces = self.sections.iter().flat_map(|s| &s.interfaces);
+        info.interfaces = interfaces.map(|i| i.told.clone()).collect();
+        let lossy: Vec<&super::Interface> = info.interfaces.iter().filter(|i| i.dropped > 0).collect();
+        let dropped = lossy.iter().fold(0, |all: u64, i| all.saturating_add(i.dropped));
+        if dropped > 0 {
+            let mut on: Vec<&str> = lossy.iter().map(|i| i.name.as_str()).filter(|name| !name.is_empty()).collect();
+            on.truncate(MAX_NAMED);
+            let on = if on.is_empty() { String::new() } else { format!(" on {}", on.join(", ")) };
+            let packets = if dropped == 1 { "1 packet was".into() } else { format!("{dropped} packets were") };
+            let says = format!(
+                "{packets} dropped while capturing{on}: what is missing may have been sent all the same \
+                 (a larger buffer keeps more: tcpdump -B, dumpcap -B)"
+            );
+            info.notes.push(Note { kind: "dropped", frame: None, offset: None, says });
+        }
     }
 }
 
-/// The comments among a block's options.
-fn texts(options: &[PcapNGOption]) -> Vec<String> {
-    let comments = options.iter().filter(|o| o.code == OptionCode::Comment);
-    comments.filter_map(|o| o.as_bytes().ok()).map(|b| String::from_utf8_lossy(b).into_owned()).collect()
+/// A block that is no packet, with its comments; its options begin at `at`.
+fn other(block: &[u8], at: usize, big_endian: bool) -> Found {
+    let comments = Options::of(block, at, big_endian).filter(|(code, _)| *code == COMMENT);
+    Found::Other { record: block.len(), comments: comments.map(|(_, value)| text(value)).collect(), numbered: false }
 }
