@@ -7,7 +7,7 @@ use super::paint::Paint;
 use super::{Look, Report, lanes};
 use crate::capture::CaptureInfo;
 use crate::diagnose::{Finding, Line, Summary};
-use crate::flow::Side;
+use crate::flow::{Side, Trace};
 use crate::story::escape::plain;
 use crate::story::units::{bytes, count, duration, seconds};
 use crate::story::{Story, label, tell, words};
@@ -29,7 +29,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for id in report.ids {
         let Some(story) = tell(report.trace, report.summaries, *id) else { continue };
         let mut page = Vec::new();
-        connection(&story, paint, &mut page)?;
+        connection(report.trace, &story, paint, &mut page)?;
         paint.write(&page, out)?;
     }
     Ok(())
@@ -68,10 +68,11 @@ fn contents(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn connection(story: &Story, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn connection(trace: &Trace, story: &Story, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     let timeline = &story.timeline;
     let flow = &timeline.flow;
-    writeln!(out, "\n## Connection {}: {} → {}", flow.id, flow.ends.client, flow.ends.server)?;
+    let [client, server] = [flow.ends.client, flow.ends.server].map(|end| text(&label::end(trace, end)));
+    writeln!(out, "\n## Connection {}: {client} → {server}", flow.id)?;
     let roles = match flow.roles_from.name() {
         "handshake" => "which sent the first SYN",
         "syn-ack" => "which received the SYN-ACK",

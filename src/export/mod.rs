@@ -96,7 +96,7 @@ mod tests {
         let report = Report { trace: &trace, summaries: &[], ids: &[], look, share: pcapng::Share::default() };
         let paint = paint::Paint::new(look);
         let [mut md, mut mmd, mut txt] = [const { Vec::new() }; 3];
-        markdown::connection(&story, paint, &mut md).unwrap();
+        markdown::connection(&trace, &story, paint, &mut md).unwrap();
         mermaid::connection(&story, &mut mmd).unwrap();
         text::connection(&report, &story, paint, &mut txt).unwrap();
         [("markdown", md), ("mermaid", mmd), ("text", txt)].map(|(n, t)| (n, String::from_utf8(t).unwrap())).to_vec()

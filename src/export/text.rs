@@ -9,9 +9,16 @@ use crate::story::units::{count, seconds};
 use crate::story::{Step, Story, label, tell, words};
 use crate::tcp::{Cell, Certainty, Fate};
 
-/// Writes each connection: its ends, its findings, its steps.
+/// Writes the comments of the files, and each connection: its ends, its findings, its steps.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(report.look);
+    for capture in &report.trace.captures {
+        for (_, words) in capture.comments.iter().filter(|(frame, _)| frame.is_none()) {
+            let words: Vec<&str> = words.split_whitespace().collect();
+            let line = format!("Comment in {}: {}", capture.name, words.join(" "));
+            writeln!(out, "{}\n", paint.text(&line))?;
+        }
+    }
     for (i, id) in report.ids.iter().enumerate() {
         let Some(story) = tell(report.trace, report.summaries, *id) else { continue };
         if i > 0 {
@@ -25,7 +32,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 pub(super) fn connection(report: &Report, story: &Story, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     let timeline = &story.timeline;
     let flow = &timeline.flow;
-    let head = format!("Connection {}: client {}, server {}", flow.id, flow.ends.client, flow.ends.server);
+    let [client, server] = [flow.ends.client, flow.ends.server].map(|end| label::end(report.trace, end));
+    let head = format!("Connection {}: client {client}, server {server}", flow.id);
     writeln!(out, "{}", paint.styled(Style::Strong, &head))?;
     let about = format!(
         "{}, captured {}. Opening: {}. Outcome: {}: {}",

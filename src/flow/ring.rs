@@ -61,7 +61,9 @@ fn look(input: &Input) -> Option<Look> {
             && !found.segment.flags.has(Flags::ICMP)
         {
             let s = found.segment;
-            segments.insert((found.source, found.destination, s.seq.0, s.ack.0, s.len, s.ip_id, s.tsval));
+            // a box on the way may take a SYN's time stamp away
+            let tsval = if s.flags.has(Flags::SYN) { 0 } else { s.tsval };
+            segments.insert((found.source, found.destination, s.seq.0, s.ack.0, s.len, s.ip_id, tsval));
         }
     }
     Some(Look { first: first?, last, packets, segments })

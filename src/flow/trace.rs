@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 
 use super::join::seen;
 use super::{Conversation, Trace};
@@ -73,6 +74,11 @@ impl Trace {
         let frames = |s: &Segment| Some((s.number, http2_frames(&self.payload_of(s, BEGINNING).ok()?)));
         let last = segments.iter().rev().filter(with_payload).take(MAX_HTTP2);
         last.filter_map(frames).filter(|(_, frames)| !frames.is_empty()).collect()
+    }
+
+    /// The name of a host, as a capture tells it.
+    pub fn name(&self, address: IpAddr) -> Option<&str> {
+        self.captures.iter().find_map(|c| c.names.get(&address)).map(String::as_str)
     }
 
     /// The capture that a frame is from, as a place in `captures`, and its number there.

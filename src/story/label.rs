@@ -2,6 +2,7 @@
 
 use super::escape::{ascii, plain, shorten};
 use super::units;
+use crate::flow::{Endpoint, Trace};
 use crate::tcp::{Row, Timeline};
 use crate::wire::{Flags, Icmp, PayloadKind};
 
@@ -44,7 +45,23 @@ pub fn label(timeline: &Timeline, row: &Row) -> String {
     parts.join(" ")
 }
 
-/// The same in ASCII.
+/// The most characters of a host's name.
+const NAME: usize = 60;
+
+/// An end of a connection, with its host's name if a capture tells it: `192.0.2.80:443 (web.example)`.
+pub fn end(trace: &Trace, end: Endpoint) -> String {
+    match host(trace, end) {
+        Some(name) => format!("{end} ({name})"),
+        None => end.to_string(),
+    }
+}
+
+/// The name of an end's host, if a capture tells it, made safe to show.
+pub fn host(trace: &Trace, end: Endpoint) -> Option<String> {
+    trace.name(end.address).map(|name| shorten(&plain(name), NAME).into_owned())
+}
+
+/// A frame's [`label`] in ASCII.
 pub fn ascii_label(timeline: &Timeline, row: &Row) -> String {
     ascii(&label(timeline, row))
 }

@@ -13,7 +13,7 @@ use super::open::Open;
 use super::prompt::{Prompt, Purpose};
 use super::servers::Servers;
 use super::theme::Theme;
-use super::{connections, finding, frame, help, kinds, lanes, servers, symptom};
+use super::{capture, connections, finding, frame, help, kinds, lanes, servers, symptom};
 use crate::capture::FrameNo;
 use crate::diagnose::{Found, Summary};
 use crate::flow::{LoadError, Progress, Trace};
@@ -255,6 +255,7 @@ impl App {
             }
             Action::Kinds => self.go(Place::Kinds),
             Action::Servers => self.go(Place::Servers),
+            Action::Captures => self.go(Place::Capture),
             Action::Symptom => self.ask(Purpose::Symptom, String::new()),
             Action::Fold => self.in_lanes(Open::toggle_fold, "there is nothing to fold here"),
             Action::Hindsight => self.toggle_hindsight(),
@@ -483,6 +484,7 @@ impl App {
             Place::Frame => (frame::lines(self).len(), rows),
             Place::Servers => (servers::lines(self).len(), servers::text_rows(self)),
             Place::Symptom => (symptom::lines(self).len(), rows),
+            Place::Capture => (capture::lines(self).len(), rows),
             Place::Help => (help::lines(self).len(), rows),
             _ => return,
         };

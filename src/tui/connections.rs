@@ -244,6 +244,14 @@ fn counts(app: &App) -> String {
     format!("{}, {found} with findings", units::count(all, "connection"))
 }
 
+/// The names of both ends' hosts, as far as the captures tell them.
+fn hosts(app: &App, summary: &Summary) -> String {
+    let told = [("Client", summary.ends.client), ("Server", summary.ends.server)];
+    let named = told.into_iter().filter_map(|(who, end)| Some((who, label::host(&app.data.trace, end)?)));
+    let named: Vec<String> = named.map(|(who, name)| format!("{who} {name}. ")).collect();
+    named.concat()
+}
+
 /// Draws what is known of the chosen connection, or of the capture.
 fn below(app: &App, buffer: &mut Buffer, area: Rect) {
     let theme = app.theme;
@@ -272,7 +280,8 @@ fn below(app: &App, buffer: &mut Buffer, area: Rect) {
         let request =
             if summary.request.is_some() { format!("  First request: {}", request(summary)) } else { String::new() };
         let words = format!(
-            "{} {} sent, {} received by the client.{request}",
+            "{}{} {} sent, {} received by the client.{request}",
+            hosts(app, summary),
             summary.outcome.info().what,
             units::bytes(summary.bytes.client),
             units::bytes(summary.bytes.server)
@@ -283,7 +292,8 @@ fn below(app: &App, buffer: &mut Buffer, area: Rect) {
     let room = usize::from(inner.height).saturating_sub(usize::from(!notes.is_empty()));
     lines.truncate(room);
     if let Some(first) = notes.first() {
-        let more = if notes.len() > 1 { format!(" (and {} more notes)", notes.len() - 1) } else { String::new() };
+        let key = keys::shown_key(Place::Connections, Action::Captures);
+        let more = if notes.len() > 1 { format!(" (and {} more: {key})", notes.len() - 1) } else { String::new() };
         let words = text::fit(&theme.clean(&format!("capture: {first}{more}")), width, theme.glyph(Glyph::Ellipsis));
         lines.push(Line::from(Span::styled(words, theme.style(Role::Warning))));
     }

@@ -9,7 +9,7 @@ use super::verdict::{frame_words, named, wrapped};
 use super::{control, view};
 use crate::capture::FrameNo;
 use crate::flow::{Side, Trace};
-use crate::story::{escape, units};
+use crate::story::{escape, label, units};
 use crate::tcp::{Fate, Row, StateChange, Timeline};
 use crate::wire::{Field, Flags, Seq, Unknown, dissect};
 
@@ -18,6 +18,8 @@ use crate::wire::{Field, Flags, Seq, Unknown, dissect};
 pub struct Bytes {
     /// The frame.
     pub number: FrameNo,
+    /// The interface that it was captured on, if the file names it.
+    pub interface: Option<String>,
     /// Its headers, field by field.
     pub headers: Vec<Field>,
     /// All captured bytes, from the link layer on.
@@ -33,11 +35,14 @@ impl Bytes {
         match trace.frame(number) {
             Ok(record) => {
                 let headers = record.link.map(|link| dissect(link, record.wire, &record.data));
+                let capture = trace.captures.get(trace.origin(number).0);
+                let told = capture.and_then(|c| c.interfaces.get(record.interface as usize));
+                let interface = told.map(|i| i.name.clone()).filter(|name| !name.is_empty());
                 // of a line, only what was captured
                 let all = record.captured().to_vec();
-                Bytes { number, headers: headers.unwrap_or_default(), all: Ok(all), payload }
+                Bytes { number, interface, headers: headers.unwrap_or_default(), all: Ok(all), payload }
             }
-            Err(error) => Bytes { number, headers: Vec::new(), all: Err(error.to_string()), payload },
+            Err(error) => Bytes { number, interface: None, headers: Vec::new(), all: Err(error.to_string()), payload },
         }
     }
 }
@@ -93,7 +98,10 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     for field in line {
         out.extend(named(theme, Role::Text, "its line", &field.value, width, NAME));
     }
-    for (name, words) in fields(timeline, row, at) {
+    if let Some(words) = captured_on(bytes.and_then(|b| b.interface.as_deref()), at) {
+        out.extend(named(theme, Role::Text, "captured", &words, width, NAME));
+    }
+    for (name, words) in fields(&app.data.trace, timeline, row, at) {
         out.extend(named(theme, Role::Text, name, &words, width, NAME));
     }
     out.push(Line::default());
@@ -106,13 +114,25 @@ pub fn lines(app: &App) -> Vec<Line<'static>> {
     out
 }
 
+/// On which interface, and whether it came in or went out there, as far as the capture tells.
+fn captured_on(interface: Option<&str>, at: &Row) -> Option<String> {
+    let way = match at.segment.flags {
+        flags if flags.has(Flags::INCOMING) => Some("as it came in"),
+        flags if flags.has(Flags::OUTGOING) => Some("as it went out"),
+        _ => None,
+    };
+    let on = interface.map(|name| format!("interface {name}"));
+    let parts: Vec<String> = on.into_iter().chain(way.map(str::to_owned)).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
 /// The header's fields.
-fn fields(timeline: &Timeline, row: usize, at: &Row) -> Vec<(&'static str, String)> {
+fn fields(trace: &Trace, timeline: &Timeline, row: usize, at: &Row) -> Vec<(&'static str, String)> {
     let segment = &at.segment;
     let ends = &timeline.flow.ends;
     let mut out = vec![
-        ("from", format!("{}, {}", ends[at.from], at.from.name())),
-        ("to", format!("{}, {}", ends[at.from.other()], at.from.other().name())),
+        ("from", format!("{}, {}", label::end(trace, ends[at.from]), at.from.name())),
+        ("to", format!("{}, {}", label::end(trace, ends[at.from.other()]), at.from.other().name())),
         ("time", format!("{} s", units::exact_seconds(segment.time - timeline.origin))),
     ];
     if let Some(icmp) = timeline.rare.get(&at.number()).and_then(|r| r.icmp.as_ref()) {

@@ -13,14 +13,14 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::app::App;
 use super::open::Open;
 use super::row::{self, Columns};
 use super::theme::{Glyph, Role, Theme};
 use super::{aside, overview, verdict, view};
-use crate::story::Step;
+use crate::story::{Step, label};
 use crate::tcp::Row;
 
 /// From this height on there is an overview.
@@ -134,13 +134,15 @@ fn title(app: &App, open: &Open) -> Line<'static> {
     let place = app.list.order.iter().position(|&i| app.data.summaries[i].id == flow.id).map_or(0, |p| p + 1);
     let all = app.list.order.len();
     let between = theme.glyph(Glyph::Between);
+    let [client, server] = [flow.ends.client, flow.ends.server].map(|end| label::end(&app.data.trace, end));
+    let ends = format!("{client} {between} {server}");
     let known = app.known_at().map_or_else(String::new, |n| format!("as known at frame {n}  "));
     Line::from(vec![
         theme.span(Role::Warning, &known),
         theme.span(Role::Dim, "connection "),
         theme.span(Role::Text, &flow.id.to_string()),
         theme.span(Role::Dim, &if all > 1 { format!(" ({place} of {all})  ") } else { "  ".to_owned() }),
-        Span::styled(format!("{} {between} {}", flow.ends.client, flow.ends.server), theme.style(Role::Title)),
+        theme.span(Role::Title, &ends),
         theme.span(Role::Dim, &format!("  {}", view::names(app))),
     ])
 }

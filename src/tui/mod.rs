@@ -6,6 +6,7 @@
 
 mod app;
 mod aside;
+mod capture;
 mod choice;
 mod connections;
 mod control;

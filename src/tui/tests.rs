@@ -16,6 +16,7 @@ use crate::capture::testing;
 use crate::flow::{self, Input, Side};
 use crate::story::Step;
 use crate::tcp::State;
+use crate::wire::testing::telling;
 
 /// The sizes at which places are looked at.
 const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 60)];
@@ -144,6 +145,8 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
     press(&mut servers, "s");
     let mut symptom = many(size);
     press(&mut symptom, "tEOFException: limit=0\n");
+    let mut captures = started(&[telling()], size, theme);
+    press(&mut captures, "\x1bi");
     vec![
         ("start", App::new(theme, Size { width, height }, Place::Start)),
         ("loading", loading),
@@ -152,6 +155,7 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, App)> {
         ("kinds", kinds),
         ("servers", servers),
         ("symptom", symptom),
+        ("captures", captures),
         ("lanes", incident(size)),
         ("finding", after("f")),
         ("frame", after("E\n")),
@@ -477,6 +481,7 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
         Place::Kinds => press(&mut app, "f"),
         Place::Servers => press(&mut app, "s"),
         Place::Symptom => press(&mut app, "tECONNRESET\n"),
+        Place::Capture => press(&mut app, "i"),
         Place::Lanes => {
             // the list behind it has more connections
             app = many(size);
@@ -491,11 +496,39 @@ fn prepared(place: Place, size: (u16, u16)) -> App {
 }
 
 #[test]
+fn what_the_file_tells_is_shown_and_harms_no_terminal() {
+    let mut app = started(&[telling()], (120, 40), Theme::default());
+    let lanes = screen(&app);
+    assert!(lanes.contains("10.0.0.2:80 (web\\x1b.example)"), "{lanes}");
+    press(&mut app, "G\n");
+    let frame = screen(&app);
+    assert!(frame.contains("interface eth1\\x1b, as it came in"), "{frame}");
+    press(&mut app, "\x1b\x1b");
+    let list = screen(&app);
+    assert!(list.contains("Server web\\x1b.example."), "{list}");
+    press(&mut app, "i");
+    let page = screen(&app);
+    for words in [
+        "a \\x1bprogram",
+        "ETHERNET; the \\x1bfirst; filter: tcp",
+        "1 234 packets dropped",
+        "1234 packets were dropped while capturing on eth1\\x1b",
+        "said of the \\x1b[2Jfile",
+        "said of the \\x1breset",
+        "web\\x1b.example",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!([lanes, frame, list, page].iter().all(|s| !s.contains('\x1b')));
+}
+
+#[test]
 fn every_place_leads_back() {
     for place in [
         Place::Kinds,
         Place::Servers,
         Place::Symptom,
+        Place::Capture,
         Place::Lanes,
         Place::Finding,
         Place::Frame,

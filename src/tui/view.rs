@@ -11,7 +11,7 @@ use super::live::Growing;
 use super::prompt::Purpose;
 use super::text;
 use super::theme::{Glyph, Role, Theme};
-use super::{connections, finding, frame, help, kinds, lanes, servers, start, symptom};
+use super::{capture, connections, finding, frame, help, kinds, lanes, servers, start, symptom};
 
 /// The smallest screen on which both lanes can be read.
 pub const LEAST: Size = Size { width: 60, height: 15 };
@@ -33,6 +33,7 @@ pub fn view(app: &App, frame: &mut Frame<'_>) {
         Place::Frame => frame::draw(app, frame),
         Place::Servers => servers::draw(app, frame),
         Place::Symptom => symptom::draw(app, frame),
+        Place::Capture => capture::draw(app, frame),
         Place::Help => help::draw(app, frame),
     }
     bar(app, frame);

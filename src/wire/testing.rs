@@ -2,6 +2,9 @@
 
 use etherparse::PacketBuilder;
 
+use crate::capture::Input;
+use crate::capture::testing::Blocks;
+
 /// A TCP segment to be built, with what most tests want.
 #[derive(Debug, Clone)]
 pub(crate) struct Build {
@@ -95,4 +98,20 @@ pub(crate) fn udp() -> Vec<u8> {
     let builder = PacketBuilder::ethernet2([1; 6], [2; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(53, 53);
     builder.write(&mut bytes, b"?").expect("a vector takes all");
     bytes
+}
+
+/// A refused connection in a file that tells a lot besides, in words that would harm a terminal.
+pub(crate) fn telling() -> Input {
+    let syn = Build { flags: "S", seq: 1, ack: 0, ..Build::default() };
+    let (source, destination) = (syn.destination, syn.source);
+    let rst = Build { flags: "RA", seq: 0, ack: 2, source, destination, ..Build::default() };
+    Blocks::new()
+        .section(false, &[(1, b"said of\n the \x1b[2Jfile"), (4, b"a \x1bprogram")])
+        .interface(1, 0, &[(2, b"eth0"), (3, b"the \x1bfirst"), (9, &[9]), (11, b"\0tcp")])
+        .interface(1, 0, &[(2, b"eth1\x1b"), (9, &[9])])
+        .names(&[(&[10, 0, 0, 2], b"web\x1b.example\0")], &[])
+        .packet(0, 1_000_000_000, &syn.ethernet(), &[(2, &[2, 0, 0, 0])])
+        .packet(1, 1_000_100_000, &rst.ethernet(), &[(2, &[1, 0, 0, 0]), (1, b"said of the \x1breset")])
+        .statistics(1, &[(5, 1234)], b"said of eth1")
+        .input()
 }
