@@ -2,7 +2,7 @@
 //!
 //! As in Linux, a packet whose pieces overlap is dropped (RFC 5722), and so is one that is not whole after 30 s.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::ip::TCP;
 use crate::capture::{FrameNo, Nanos, Packet};
@@ -24,7 +24,8 @@ struct Piece<'a> {
     /// What comes before its bytes in the packet: all headers.
     head: &'a [u8],
     start: usize,
-    bytes: &'a [u8],
+    /// `None` if they were cut.
+    bytes: Option<&'a [u8]>,
     last: bool,
 }
 
@@ -33,12 +34,17 @@ struct Piece<'a> {
 struct Waiting {
     /// Headers of the first piece.
     head: Vec<u8>,
-    pieces: Vec<(usize, Vec<u8>)>,
+    /// By where they begin in the whole.
+    pieces: BTreeMap<usize, Vec<u8>>,
+    /// Bytes of the pieces.
+    bytes: usize,
+    /// How many pieces came, and the frame of the first.
+    count: u32,
+    frame: FrameNo,
     /// How long the whole is, once the last piece is there.
     length: Option<usize>,
+    /// Did two pieces overlap? Then nothing is kept of it.
     overlaps: bool,
-    /// The frame of the piece that came first.
-    frame: FrameNo,
 }
 
 /// Pieces of packets that are not whole yet.
@@ -58,36 +64,42 @@ impl Fragments {
     pub fn add(&mut self, packet: &Packet, at: usize) -> Option<Vec<u8>> {
         self.give_up(packet.time);
         let piece = read(packet.data, at)?;
-        let end = piece.start + piece.bytes.len();
-        if end > LONGEST {
+        let whole = |bytes: &&[u8]| !bytes.is_empty() && piece.start + bytes.len() <= LONGEST;
+        let Some(bytes) = piece.bytes.filter(whole) else {
+            self.lose(&piece.key, 1, packet.number);
             return None;
-        }
+        };
         let waiting = self.waiting.entry(piece.key.clone()).or_insert_with(|| {
             self.order.push_back((packet.time, piece.key.clone()));
             Waiting { frame: packet.number, ..Waiting::default() }
         });
-        let copy = waiting.pieces.iter().any(|(start, bytes)| *start == piece.start && bytes == piece.bytes);
-        if copy {
+        if waiting.pieces.get(&piece.start).is_some_and(|known| known == bytes) {
             return None; // captured twice, or repeated
         }
-        waiting.overlaps |=
-            waiting.pieces.iter().any(|(start, bytes)| *start < end && piece.start < start + bytes.len());
+        waiting.count += 1;
+        let end = piece.start + bytes.len();
+        let before = waiting.pieces.range(..end).next_back();
+        waiting.overlaps |= before.is_some_and(|(start, known)| start + known.len() > piece.start);
+        if waiting.overlaps {
+            self.bytes -= std::mem::take(&mut waiting.bytes);
+            waiting.pieces.clear();
+            return None;
+        }
         if piece.start == 0 {
             waiting.head = piece.head.to_vec();
         }
         if piece.last {
             waiting.length = Some(end);
         }
-        self.bytes += piece.bytes.len();
-        waiting.pieces.push((piece.start, piece.bytes.to_vec()));
-        let had: usize = waiting.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
-        if waiting.overlaps || waiting.length != Some(had) || waiting.head.is_empty() {
+        waiting.pieces.insert(piece.start, bytes.to_vec());
+        waiting.bytes += bytes.len();
+        self.bytes += bytes.len();
+        if waiting.length != Some(waiting.bytes) || waiting.head.is_empty() {
             return None;
         }
-        let mut whole = self.waiting.remove(&piece.key)?;
-        self.bytes -= had;
-        whole.pieces.sort_unstable_by_key(|(start, _)| *start);
-        let bytes: Vec<u8> = whole.pieces.into_iter().flat_map(|(_, bytes)| bytes).collect();
+        let whole = self.waiting.remove(&piece.key)?;
+        self.bytes -= whole.bytes;
+        let bytes: Vec<u8> = whole.pieces.into_values().flatten().collect();
         joined(whole.head, &bytes, at)
     }
 
@@ -107,12 +119,17 @@ impl Fragments {
 
     fn drop(&mut self, key: &Key) {
         let Some(dropped) = self.waiting.remove(key) else { return };
-        self.bytes -= dropped.pieces.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
-        if key.2 == TCP {
+        self.bytes -= dropped.bytes;
+        self.lose(key, dropped.count, dropped.frame);
+    }
+
+    /// Counts pieces that led to nothing.
+    fn lose(&mut self, (_, _, protocol): &Key, count: u32, frame: FrameNo) {
+        if *protocol == TCP {
             if self.lost.0 == 0 {
-                self.lost.1 = dropped.frame;
+                self.lost.1 = frame;
             }
-            self.lost.0 += dropped.pieces.len() as u32;
+            self.lost.0 += count;
         }
     }
 
@@ -131,7 +148,7 @@ impl Fragments {
     }
 }
 
-/// Reads a piece; `None` if it was cut or makes no sense.
+/// Reads a piece; `None` if its headers were cut or make no sense.
 fn read(packet: &[u8], at: usize) -> Option<Piece<'_>> {
     let ip = packet.get(at..)?;
     let (size, length, field, key) = match ip.first()? >> 4 {
@@ -154,8 +171,9 @@ fn read(packet: &[u8], at: usize) -> Option<Piece<'_>> {
         }
         _ => return None,
     };
-    let bytes = ip.get(size..size + length)?;
-    Some(Piece { key, head: &packet[..at + size], start: usize::from(field & !7), bytes, last: field & 1 == 0 })
+    let head = packet.get(..at + size)?;
+    let bytes = ip.get(size..size + length);
+    Some(Piece { key, head, start: usize::from(field & !7), bytes, last: field & 1 == 0 })
 }
 
 /// Where IPv6's fragment header stands.

@@ -218,7 +218,12 @@ fn pieces_that_overlap_or_come_late_lead_to_nothing() {
     assert_eq!(fragments.add(&packet(0, &cut[0]), 0), None, "a copy is no overlap");
     assert_eq!(fragments.add(&packet(0, overlapping), 0), None);
     assert_eq!(fragments.add(&packet(0, &cut[1]), 0), None, "RFC 5722");
+    assert_eq!(fragments.held(), 0, "nothing is kept of it");
     assert_eq!(fragments.left(), (3, 1));
+    // a piece that was cut leads to nothing either
+    let mut fragments = Fragments::default();
+    assert_eq!(fragments.add(&packet(0, &cut[0][..cut[0].len() - 1]), 0), None);
+    assert_eq!(fragments.left(), (1, 1));
     let mut fragments = Fragments::default();
     assert_eq!(fragments.add(&packet(0, &cut[0]), 0), None);
     assert_eq!(fragments.add(&packet(31_000_000_000, &cut[1]), 0), None);
