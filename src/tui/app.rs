@@ -125,8 +125,8 @@ pub struct App {
     pub message: Option<String>,
     /// Does the capture still grow?
     pub growing: Growing,
-    /// What came while the user did not want to see it.
-    pub(super) held: Option<Box<Data>>,
+    /// What came while the user did not want to see it, and whether more will.
+    pub(super) held: Option<(Box<Data>, Growing)>,
     /// Has the user done anything yet?
     pub(super) touched: bool,
 }

@@ -3,7 +3,7 @@
 //! What is there is read again from its beginning whenever more has come, as seldom as that takes long; so the screen never
 //! shows anything else than a capture that ended there would.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Tail {
         let mut known = None;
         loop {
             let last = self.ended.load(Ordering::Acquire);
-            let state = std::fs::metadata(&self.path).ok().map(|m| (m.len(), modified(&m)));
+            let state = std::fs::metadata(&self.path).ok().map(|m| (m.len(), m.modified().ok()));
             let began = Instant::now();
             if last || state != known {
                 known = state;
@@ -133,10 +133,6 @@ impl Tail {
     }
 }
 
-fn modified(metadata: &Metadata) -> Option<std::time::SystemTime> {
-    metadata.modified().ok()
-}
-
 /// That a file ends inside a record says nothing while it is being written.
 fn without_the_end(mut data: Box<Data>) -> Box<Data> {
     for capture in &mut data.trace.captures {
@@ -152,7 +148,7 @@ impl App {
             self.growing = Growing::Shown;
         }
         if self.growing == Growing::Held {
-            self.held = Some(data);
+            self.held = Some((data, Growing::Shown));
         } else if self.spots.iter().any(|s| s.place == Place::Loading) {
             if !data.summaries.is_empty() {
                 self.show_list(*data);
@@ -164,15 +160,14 @@ impl App {
 
     /// The capture is whole now. If nobody has done anything yet, it is as if it had been from the beginning.
     pub(super) fn ended(&mut self, data: Box<Data>) {
-        let held = self.growing == Growing::Held;
-        let fresh = !self.touched || self.spots.iter().any(|s| s.place == Place::Loading);
-        if fresh && !held {
-            self.growing = Growing::No;
+        if self.growing == Growing::Held {
+            self.held = Some((data, Growing::No));
+            return;
+        }
+        self.growing = Growing::No;
+        if !self.touched || self.spots.iter().any(|s| s.place == Place::Loading) {
             self.take(*data);
-        } else if held {
-            self.held = Some(data);
         } else {
-            self.growing = Growing::No;
             self.replace(*data);
             self.say("the stream has ended");
         }
@@ -188,10 +183,14 @@ impl App {
             }
             Growing::Held => {
                 self.growing = Growing::Shown;
-                if let Some(data) = self.held.take() {
+                if let Some((data, growing)) = self.held.take() {
+                    self.growing = growing;
                     self.replace(*data);
                 }
-                self.say("the screen follows the capture");
+                self.say(match self.growing {
+                    Growing::No => "the stream has ended",
+                    _ => "the screen follows the capture",
+                });
             }
         }
     }
@@ -200,14 +199,11 @@ impl App {
     fn replace(&mut self, data: Data) {
         let chosen = self.list.chosen(&self.data.summaries);
         let top = self.list.top;
-        self.data = data;
-        self.list.fill(&self.data.summaries);
+        self.fill(data);
         self.list.top = top;
         if let Some(id) = chosen {
             self.list.choose(&self.data.summaries, id);
         }
-        self.kinds = Kinds::of(&self.data.summaries);
-        self.servers = Servers::of(&self.data.summaries);
         // what is known only up to a frame, and what is looked at frame by frame, stays as it is until the user moves on
         if let (Some(open), None) = (&self.open, &self.whole) {
             let (id, row, shown) = (open.story.timeline.flow.id, open.row(), open.shown);
@@ -229,12 +225,17 @@ impl App {
 
     /// Shows the connections.
     pub(super) fn show_list(&mut self, data: Data) {
+        self.fill(data);
+        self.spots.retain(|s| s.place != Place::Loading);
+        self.go(Place::Connections);
+        self.settle();
+    }
+
+    /// Takes what was read, and what the places make of it.
+    fn fill(&mut self, data: Data) {
         self.data = data;
         self.list.fill(&self.data.summaries);
         self.kinds = Kinds::of(&self.data.summaries);
         self.servers = Servers::of(&self.data.summaries);
-        self.spots.retain(|s| s.place != Place::Loading);
-        self.go(Place::Connections);
-        self.settle();
     }
 }

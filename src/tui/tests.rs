@@ -760,3 +760,18 @@ fn a_long_connection_is_analysed_again_only_on_demand() {
     press(&mut app, "w");
     assert_eq!(known(&app), (12_006, 5003));
 }
+
+#[test]
+fn a_screen_that_was_held_shows_the_end_of_the_stream() {
+    let data = |name| Box::new(read(&[sample(name)]));
+    let mut app = App::new(Theme::default(), Size { width: 80, height: 24 }, Place::Loading);
+    app.handle(Event::Grown(data("reload")));
+    assert!(screen(&app).contains("reload.pcapng (growing)"));
+    press(&mut app, "F");
+    app.handle(Event::Loaded(data("pool-three-zones")));
+    assert!(screen(&app).contains("reload.pcapng (growing; F shows it)"), "it stays as it is");
+    press(&mut app, "F");
+    let shown = screen(&app);
+    assert!(shown.contains("pool-three-zones.pcapng") && !shown.contains("growing"), "{shown}");
+    assert!(shown.contains("the stream has ended"), "{shown}");
+}
