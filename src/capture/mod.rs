@@ -19,6 +19,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use input::{Input, LoadError};
+pub use pcapng::numbers;
 pub use reader::{Packet, Reader};
 pub use source::{Record, Source};
 pub use text::{LISTED, Listed, Unknown};

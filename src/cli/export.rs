@@ -45,7 +45,7 @@ fn formats() -> impl TypedValueParser<Value = &'static Format> {
 pub(super) fn run(command: &Command) -> Result<ExitCode> {
     let common = &command.common;
     let share = Share { payload: command.cut_payload, anonymise: command.anonymise };
-    let packets = command.format.name == "pcapng";
+    let packets = command.format.packets;
     if !packets && share != Share::default() {
         bail!(
             "--cut-payload and --anonymise change packets, and {} holds none: add --format pcapng",

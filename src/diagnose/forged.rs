@@ -67,11 +67,9 @@ const RUN: usize = 3;
 pub fn alien_id(facts: &Facts, i: usize) -> bool {
     let id = facts.row(i).segment.ip_id;
     let before = facts.timeline.rows[..i].iter().rev().filter(|r| r.from == facts.row(i).from && counts(r));
-    let mut ids = before.map(|r| r.segment.ip_id).take(RUN).peekable();
-    let Some(&last) = ids.peek() else { return false };
-    let run: Vec<u16> = ids.collect();
+    let run: Vec<u16> = before.map(|r| r.segment.ip_id).take(RUN).collect();
     let counted = run.len() == RUN && run.windows(2).all(|w| w[1] != 0 && w[0].wrapping_sub(w[1]) == 1);
-    facts.is_abort(i) && id != 0 && counted && !(1..OTHERS).contains(&id.wrapping_sub(last))
+    facts.is_abort(i) && id != 0 && counted && !(1..OTHERS).contains(&id.wrapping_sub(run[0]))
 }
 
 /// Is a hop count all that speaks against it, and one that stacks begin with? Many send their resets with another first

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::diagnose::{RULES, Role, Rule, SYMPTOMS, TIMEOUTS};
+use crate::story::escape::one_line;
 use crate::story::remarks::REMARKS;
 use crate::story::terms::TERMS;
 use crate::tcp::{Certainty, DIFFERENCES, MARKS, MOVES, OUTCOMES, RESETS, STATES, ZEEK_DIFFERENCES};
@@ -262,5 +263,5 @@ fn table<const N: usize>(page: &mut String, headings: &[&str; N], rows: impl Ite
 
 /// Text inside a cell of a table: one line, no column of its own.
 fn cell(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+    one_line(text).replace('|', "\\|")
 }

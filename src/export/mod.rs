@@ -65,18 +65,50 @@ pub struct Format {
     pub ending: &'static str,
     /// What it is good for.
     pub what: &'static str,
+    /// Does it hold packets? Then it is for programs alone, and no terminal is to get it.
+    pub packets: bool,
     /// Writes a report.
     pub write: fn(&Report, &mut dyn Write) -> io::Result<()>,
 }
 
 /// All formats.
 pub const FORMATS: &[Format] = &[
-    Format { name: "text", ending: "txt", what: "the story, one line a step", write: text::write },
-    Format { name: "markdown", ending: "md", what: "the story with both ends' lanes", write: markdown::write },
-    Format { name: "mermaid", ending: "mmd", what: "a Mermaid sequence diagram", write: mermaid::write },
-    Format { name: "json", ending: "json", what: "everything, as one JSON document", write: json::document },
-    Format { name: "jsonl", ending: "jsonl", what: "everything, one JSON object a line", write: json::lines },
-    Format { name: "pcapng", ending: "pcapng", what: "the packets, findings as frame comments", write: pcapng::write },
+    Format { name: "text", ending: "txt", what: "the story, one line a step", packets: false, write: text::write },
+    Format {
+        name: "markdown",
+        ending: "md",
+        what: "the story with both ends' lanes",
+        packets: false,
+        write: markdown::write,
+    },
+    Format {
+        name: "mermaid",
+        ending: "mmd",
+        what: "a Mermaid sequence diagram",
+        packets: false,
+        write: mermaid::write,
+    },
+    Format {
+        name: "json",
+        ending: "json",
+        what: "everything, as one JSON document",
+        packets: false,
+        write: json::document,
+    },
+    Format {
+        name: "jsonl",
+        ending: "jsonl",
+        what: "everything, one JSON object a line",
+        packets: false,
+        write: json::lines,
+    },
+    Format {
+        name: "pcapng",
+        ending: "pcapng",
+        what: "the packets, findings as frame comments",
+        packets: true,
+        write: pcapng::write,
+    },
 ];
 
 /// The format of a name.

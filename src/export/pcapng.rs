@@ -5,6 +5,10 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 
 use super::Report;
+use crate::capture::numbers::{
+    COMMENT, EPB_FLAGS, IF_DESCRIPTION, IF_FILTER, IF_NAME, IF_TSRESOL, INTERFACE, NAMES, NRB_IPV4, NRB_IPV6, PACKET,
+    SECTION, SHB_USERAPPL,
+};
 use crate::capture::{CaptureInfo, FrameNo, Packet, Way};
 use crate::wire::{Flags, Mask, Segment, cut};
 
@@ -17,18 +21,6 @@ pub struct Share {
     pub anonymise: bool,
 }
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const NAMES: u32 = 4;
-const PACKET: u32 = 6;
-/// Options by their numbers in all blocks, and in the blocks that have them.
-const COMMENT: u16 = 1;
-const APPLICATION: u16 = 4;
-const NAME: u16 = 2;
-const DESCRIPTION: u16 = 3;
-const FILTER: u16 = 11;
-const FLAGS: u16 = 2;
-const RESOLUTION: u16 = 9;
 /// Nanoseconds.
 const NANOS: u8 = 9;
 /// Raw IP, for what stands below the lines of a listing.
@@ -45,12 +37,12 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     frames.sort_unstable();
     let comments = comments(report, &frames);
-    let said: Vec<&str> = report.trace.captures.iter().flat_map(|c| &c.comments).filter_map(file_comment).collect();
     // names and addresses stand in words too
     let worded = !report.share.anonymise;
-    let said = said.into_iter().filter(|_| worded);
-    let mut options: Vec<_> = said.map(|text| (COMMENT, text.as_bytes().to_vec())).collect();
-    options.push((APPLICATION, format!("finwait {}", env!("CARGO_PKG_VERSION")).into_bytes()));
+    let of_files =
+        report.trace.captures.iter().flat_map(|c| &c.comments).filter(|(frame, _)| worded && frame.is_none());
+    let mut options: Vec<_> = of_files.map(|(_, text)| (COMMENT, text.as_bytes().to_vec())).collect();
+    options.push((SHB_USERAPPL, format!("finwait {}", env!("CARGO_PKG_VERSION")).into_bytes()));
     let mut head = vec![0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
     head.extend([0xff; 8]); // the section's length is not known
     block(out, SECTION, &head, &options)?;
@@ -77,7 +69,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let next = interfaces.len() as u32;
         let interface = *interfaces.entry((capture, record.interface, link)).or_insert(next);
         if interface == next {
-            let mut options = vec![(RESOLUTION, vec![NANOS])];
+            let mut options = vec![(IF_TSRESOL, vec![NANOS])];
             if let Some(capture) = report.trace.captures.get(capture).filter(|_| worded) {
                 options.extend(described(capture, record.interface));
             }
@@ -100,7 +92,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         head.resize(head.len().next_multiple_of(4), 0);
         let said = comments.get(&number).filter(|_| worded).map_or(&[][..], Vec::as_slice);
         let mut options: Vec<_> = said.iter().map(|text| (COMMENT, text.as_bytes().to_vec())).collect();
-        options.extend(way(segment).map(|way| (FLAGS, way.to_le_bytes().to_vec())));
+        options.extend(way(segment).map(|way| (EPB_FLAGS, way.to_le_bytes().to_vec())));
         block(out, PACKET, &head, &options)?;
     }
     Ok(())
@@ -109,12 +101,12 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// What is known of an interface, as options of its block.
 fn described(capture: &CaptureInfo, interface: u32) -> Vec<(u16, Vec<u8>)> {
     let Some(told) = capture.interfaces.get(interface as usize) else {
-        return vec![(DESCRIPTION, capture.name.clone().into_bytes())];
+        return vec![(IF_DESCRIPTION, capture.name.clone().into_bytes())];
     };
     let text = |code, text: &str| (code, text.as_bytes().to_vec());
-    let mut options = vec![text(NAME, &told.name), text(DESCRIPTION, &told.description)];
+    let mut options = vec![text(IF_NAME, &told.name), text(IF_DESCRIPTION, &told.description)];
     if !told.filter.is_empty() {
-        options.push((FILTER, [&[0], told.filter.as_bytes()].concat()));
+        options.push((IF_FILTER, [&[0], told.filter.as_bytes()].concat()));
     }
     options.retain(|(_, value)| !value.is_empty());
     options
@@ -130,25 +122,18 @@ fn way(segment: &Segment) -> Option<u32> {
 
 /// Writes the names of the chosen connections' hosts, if any is known.
 fn names(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    const IPV4: u16 = 1;
-    const IPV6: u16 = 2;
     let chosen = report.summaries.iter().filter(|s| report.ids.binary_search(&s.id).is_ok());
     let addresses: BTreeSet<IpAddr> = chosen.flat_map(|s| [s.ends.client.address, s.ends.server.address]).collect();
     let mut records = Vec::new();
     for address in addresses {
         let Some(name) = report.trace.name(address) else { continue };
         let (kind, octets) = match address {
-            IpAddr::V4(v4) => (IPV4, v4.octets().to_vec()),
-            IpAddr::V6(v6) => (IPV6, v6.octets().to_vec()),
+            IpAddr::V4(v4) => (NRB_IPV4, v4.octets().to_vec()),
+            IpAddr::V6(v6) => (NRB_IPV6, v6.octets().to_vec()),
         };
         records.push((kind, [&octets[..], name.as_bytes(), &[0]].concat()));
     }
     if records.is_empty() { Ok(()) } else { block(out, NAMES, &[], &records) }
-}
-
-/// A comment of a whole file.
-fn file_comment(comment: &(Option<FrameNo>, String)) -> Option<&str> {
-    comment.0.is_none().then_some(comment.1.as_str())
 }
 
 /// The comments of each frame: those that it had, and what findings say of it.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::paint::{Paint, Style};
 use super::{Report, findings};
 use crate::flow::Side;
+use crate::story::escape::one_line;
 use crate::story::units::{count, seconds};
 use crate::story::{Step, Story, label, tell, words};
 use crate::tcp::{Cell, Certainty, Fate};
@@ -14,8 +15,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint::new(report.look);
     for capture in &report.trace.captures {
         for (_, words) in capture.comments.iter().filter(|(frame, _)| frame.is_none()) {
-            let words: Vec<&str> = words.split_whitespace().collect();
-            let line = format!("Comment in {}: {}", capture.name, words.join(" "));
+            let line = format!("Comment in {}: {}", capture.name, one_line(words));
             writeln!(out, "{}\n", paint.text(&line))?;
         }
     }

@@ -112,6 +112,8 @@ impl Reading<'_> {
         let mut left_out = LeftOut::default();
         let mut fragments = Fragments::default();
         let before = self.trace.segments.len();
+        // captures of several places: a frame may be tagged at one and not at another
+        let apart = several && !self.trace.parts;
         while let Some(packet) = reader.next_packet() {
             if several {
                 // frames that are no packets (see pcapng) take the time of the next one
@@ -119,8 +121,6 @@ impl Reading<'_> {
             }
             match whole(&packet, &mut fragments) {
                 Ok(mut found) => {
-                    // a frame may be tagged at one place and not at another
-                    let apart = several && !self.trace.parts;
                     let network = if apart { 0 } else { found.network };
                     let (tuple, from_high) = self.table.place(found.source, found.destination, network);
                     let via = (if apart { at << 24 } else { 0 }) ^ (packet.interface << 12) ^ found.via;

@@ -18,8 +18,6 @@ type Identity = (Address, Address, u32, u32, u32, u16, u32);
 
 /// What is seen of a file at a quick look.
 struct Look {
-    first: Nanos,
-    last: Nanos,
     packets: u32,
     /// The beginning's segments that hold something.
     segments: HashSet<Identity, RandomState>,
@@ -33,29 +31,36 @@ pub(super) fn is_ring(inputs: &[Input]) -> bool {
     if inputs.len() < 2 || !inputs.iter().all(again) {
         return false;
     }
-    let Some(mut looks) = inputs.iter().map(look).collect::<Option<Vec<Look>>>() else { return false };
-    looks.sort_unstable_by_key(|look| look.first);
-    if looks.windows(2).any(|pair| pair[0].last > pair[1].first || pair[0].packets < FULL) {
-        return false;
-    }
-    let mut all: HashSet<&Identity, RandomState> = HashSet::default();
-    looks.iter().all(|look| {
+    let begun = inputs.iter().map(|input| Some((begin(input)?, input)));
+    let Some(mut files) = begun.collect::<Option<Vec<(Nanos, &Input)>>>() else { return false };
+    files.sort_by_key(|(first, _)| *first);
+    let mut all: HashSet<Identity, RandomState> = HashSet::default();
+    files.iter().enumerate().all(|(at, (_, input))| {
+        let next = files.get(at + 1).map(|(first, _)| *first);
+        let Some(look) = look(input, next.unwrap_or(Nanos::MAX)) else { return false };
         let known = look.segments.iter().filter(|segment| all.contains(segment)).count();
-        all.extend(&look.segments);
-        known * 2 <= look.segments.len()
+        let own = known * 2 <= look.segments.len();
+        all.extend(look.segments);
+        own && (next.is_none() || look.packets >= FULL)
     })
 }
 
-/// `None` if the file cannot be read, is a listing, or holds nothing.
-fn look(input: &Input) -> Option<Look> {
+/// The time of a file's first packet; `None` if it cannot be read, is a listing, or holds nothing.
+fn begin(input: &Input) -> Option<Nanos> {
     let mut reader = Reader::open(input, 1).ok().filter(|reader| !reader.is_listing())?;
-    let (mut first, mut last, mut packets) = (None, Nanos::MIN, 0);
-    let mut segments = HashSet::default();
+    reader.next_packet().map(|packet| packet.time)
+}
+
+/// `None` if the file cannot be read, or has a packet that is later than `until`.
+fn look(input: &Input, until: Nanos) -> Option<Look> {
+    let mut reader = Reader::open(input, 1).ok()?;
+    let mut look = Look { packets: 0, segments: HashSet::default() };
     while let Some(packet) = reader.next_packet() {
-        first.get_or_insert(packet.time);
-        last = last.max(packet.time);
-        packets = packet.number;
-        if segments.len() < COMPARED
+        if packet.time > until {
+            return None;
+        }
+        look.packets = packet.number;
+        if look.segments.len() < COMPARED
             && let Ok(found) = decode(&packet)
             && found.segment.span() > 0
             && !found.segment.flags.has(Flags::ICMP)
@@ -63,8 +68,8 @@ fn look(input: &Input) -> Option<Look> {
             let s = found.segment;
             // a box on the way may take a SYN's time stamp away
             let tsval = if s.flags.has(Flags::SYN) { 0 } else { s.tsval };
-            segments.insert((found.source, found.destination, s.seq.0, s.ack.0, s.len, s.ip_id, tsval));
+            look.segments.insert((found.source, found.destination, s.seq.0, s.ack.0, s.len, s.ip_id, tsval));
         }
     }
-    Some(Look { first: first?, last, packets, segments })
+    Some(look)
 }

@@ -9,6 +9,7 @@ use super::verdict::named;
 use super::{text, view};
 use crate::capture::{CaptureInfo, Interface};
 use crate::export::decimal::timestamp;
+use crate::story::escape::one_line;
 use crate::wire::LINKS;
 
 /// Columns of the names in front of lines.
@@ -76,8 +77,7 @@ fn about(theme: Theme, capture: &CaptureInfo, width: usize) -> Vec<Line<'static>
     }
     for (frame, words) in capture.comments.iter().take(MOST) {
         let place = frame.map_or_else(|| "of the file".to_owned(), |n| format!("frame {n}"));
-        let words: Vec<&str> = words.split_whitespace().collect();
-        row(&mut out, Role::Text, &place, &words.join(" "));
+        row(&mut out, Role::Text, &place, &one_line(words));
     }
     if !capture.names.is_empty() {
         heading(&mut out, "names of hosts");

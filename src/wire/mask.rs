@@ -5,6 +5,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use etherparse::Ipv4HeaderSlice;
+
 use super::walk::{Passed, Walk};
 use super::{Missing, decode, icmp, ip};
 use crate::capture::Packet;
@@ -99,16 +101,9 @@ impl Mask {
                 bytes.copy_from_slice(&new.octets());
             }
         }
-        if size == 4 {
-            let length = usize::from(bytes[0] & 15) * 4;
-            if let Some(header) = bytes.get_mut(..length).filter(|header| header.len() >= 20) {
-                header[10..12].copy_from_slice(&[0, 0]);
-                let sum =
-                    header.chunks_exact(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]]))).sum::<u32>();
-                let folded = (sum & 0xffff) + (sum >> 16);
-                let folded = (folded & 0xffff) + (folded >> 16);
-                header[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
-            }
+        if let Ok(header) = Ipv4HeaderSlice::from_slice(bytes) {
+            let checksum = header.to_header().calc_header_checksum();
+            bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
         }
     }
 

@@ -1,5 +1,6 @@
 //! Interfaces: how they are described, how their packets' times are counted, and what was lost on them.
 
+use super::numbers::{IF_DESCRIPTION, IF_FILTER, IF_NAME, IF_TSOFFSET, IF_TSRESOL, ISB_IFDROP, ISB_OSDROP};
 use super::options::{Options, name, number};
 use crate::capture::{self, Nanos, u16_at, u32_at};
 
@@ -20,23 +21,18 @@ pub(super) struct Interface {
 impl Interface {
     /// Reads a description block. Packets name interfaces by their place, so a broken one keeps its own.
     pub(super) fn read(block: &[u8], big_endian: bool) -> Interface {
-        const NAME: u16 = 2;
-        const DESCRIPTION: u16 = 3;
-        const RESOLUTION: u16 = 9;
-        const FILTER: u16 = 11;
-        const OFFSET: u16 = 14;
         let link = u16_at(block, 8, big_endian).filter(|_| block.len() >= 20);
         let snaplen = u32_at(block, 12, big_endian).unwrap_or_default();
         let told = capture::Interface { link, ..capture::Interface::default() };
         let mut found = Interface { snaplen, resolution: 6, offset: 0, told, dropped_between: 0 };
         for (code, value) in Options::of(block, 16, big_endian) {
             match (code, value) {
-                (NAME, value) => found.told.name = name(value),
-                (DESCRIPTION, value) => found.told.description = name(value),
+                (IF_NAME, value) => found.told.name = name(value),
+                (IF_DESCRIPTION, value) => found.told.description = name(value),
                 // 0: as tcpdump writes it; anything else is a program for machines
-                (FILTER, [0, value @ ..]) => found.told.filter = name(value),
-                (RESOLUTION, [resolution]) => found.resolution = *resolution,
-                (OFFSET, value) => found.offset = number(value, big_endian).unwrap_or_default().cast_signed(),
+                (IF_FILTER, [0, value @ ..]) => found.told.filter = name(value),
+                (IF_TSRESOL, [resolution]) => found.resolution = *resolution,
+                (IF_TSOFFSET, value) => found.offset = number(value, big_endian).unwrap_or_default().cast_signed(),
                 _ => {}
             }
         }
@@ -45,9 +41,7 @@ impl Interface {
 
     /// Takes a statistics block of it. Its counts are from the beginning of the capture on, so the last block holds.
     pub(super) fn count(&mut self, block: &[u8], big_endian: bool) {
-        const BY_INTERFACE: u16 = 5;
-        const BY_SYSTEM: u16 = 7;
-        let dropped = Options::of(block, 20, big_endian).filter(|(code, _)| [BY_INTERFACE, BY_SYSTEM].contains(code));
+        let dropped = Options::of(block, 20, big_endian).filter(|(code, _)| [ISB_IFDROP, ISB_OSDROP].contains(code));
         let dropped = dropped.filter_map(|(_, value)| number(value, big_endian)).fold(0, u64::saturating_add);
         self.told.dropped = self.told.dropped.max(dropped);
     }

@@ -2,6 +2,7 @@
 
 mod interface;
 mod names;
+pub mod numbers;
 mod options;
 #[cfg(test)]
 mod tests;
@@ -13,15 +14,9 @@ use super::reader::{Found, Head, Trouble};
 use super::window::Window;
 use super::{CaptureInfo, Nanos, Note, Way, u16_at, u32_at};
 use interface::Interface;
-use options::{COMMENT, Options, name, number, text};
-
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const OLD_PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const NAMES: u32 = 4;
-const STATISTICS: u32 = 5;
-const PACKET: u32 = 6;
+use numbers::{COMMENT, EPB_DROPCOUNT, EPB_FLAGS, SHB_HARDWARE, SHB_OS, SHB_USERAPPL};
+use numbers::{INTERFACE, NAMES, OLD_PACKET, PACKET, SECTION, SIMPLE_PACKET, STATISTICS};
+use options::{Options, name, number, text};
 
 /// Blocks that are no packets, and that Wireshark gives a frame number all the same: systemd journal entries, custom
 /// blocks, and the events of Sysdig.
@@ -54,7 +49,7 @@ pub(super) struct Layout {
 }
 
 /// What a section header says of the machine that captured, by the options' numbers.
-const WRITTEN: [(u16, &str); 3] = [(2, "hardware"), (3, "system"), (4, "program")];
+const WRITTEN: [(u16, &str); 3] = [(SHB_HARDWARE, "hardware"), (SHB_OS, "system"), (SHB_USERAPPL, "program")];
 
 /// The most of it that is kept.
 const MAX_WRITTEN: usize = 16;
@@ -230,8 +225,6 @@ impl Layout {
 
     /// Reads the options of a packet block of the last section; most have none.
     fn told(&mut self, kind: u32, head: &PacketHead, block: &[u8]) -> Told {
-        const FLAGS: u16 = 2;
-        const DROPPED: u16 = 4;
         let mut told = Told::default();
         let Some(section) = self.sections.last_mut() else { return told };
         let end = (head.size + head.captured as usize).next_multiple_of(4);
@@ -242,14 +235,14 @@ impl Layout {
         for (code, value) in Options::of(block, end, section.big_endian) {
             match code {
                 COMMENT => told.comments.push(text(value)),
-                FLAGS => {
+                EPB_FLAGS => {
                     told.way = match u32_at(value, 0, section.big_endian).unwrap_or_default() & 3 {
                         1 => Way::In,
                         2 => Way::Out,
                         _ => Way::Unknown,
                     }
                 }
-                DROPPED if kind == PACKET => dropped = number(value, section.big_endian).unwrap_or_default(),
+                EPB_DROPCOUNT if kind == PACKET => dropped = number(value, section.big_endian).unwrap_or_default(),
                 _ => {}
             }
         }

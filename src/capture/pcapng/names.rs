@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use super::numbers::{NRB_IPV4, NRB_IPV6};
 use super::options::{Options, name};
 
 /// The most names of a file that are kept.
@@ -10,16 +11,14 @@ const MOST: usize = 65_536;
 
 /// Takes the names out of a block, and returns where its options begin. The first name that the file gives an address holds.
 pub(super) fn read(block: &[u8], big_endian: bool, names: &mut BTreeMap<IpAddr, String>) -> usize {
-    const IPV4: u16 = 1;
-    const IPV6: u16 = 2;
     let mut records = Options::of(block, 8, big_endian);
     for (kind, value) in records.by_ref() {
         let (address, rest): (IpAddr, &[u8]) = match kind {
-            IPV4 => match value.split_first_chunk::<4>() {
+            NRB_IPV4 => match value.split_first_chunk::<4>() {
                 Some((address, rest)) => ((*address).into(), rest),
                 None => continue,
             },
-            IPV6 => match value.split_first_chunk::<16>() {
+            NRB_IPV6 => match value.split_first_chunk::<16>() {
                 Some((address, rest)) => ((*address).into(), rest),
                 None => continue,
             },

@@ -3,9 +3,6 @@
 use pcap_parser::nom::error::Error;
 use pcap_parser::{PcapNGOption, parse_option_be, parse_option_le};
 
-/// The comment of any block.
-pub(super) const COMMENT: u16 = 1;
-
 /// Options, or the records of a name resolution block, which are built alike, up to their end mark.
 pub(super) struct Options<'a> {
     bytes: &'a [u8],

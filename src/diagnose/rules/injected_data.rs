@@ -39,25 +39,26 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts, hits: &mut Hits) {
-    let Some((side, forged, real)) = Side::BOTH.into_iter().find_map(|side| injected(facts, side)) else { return };
-    let (row, own) = (facts.row(forged), facts.row(real.again));
-    let name = side.name();
+    let Some(found) = Side::BOTH.into_iter().find_map(|side| injected(facts, side)) else { return };
+    let Injected { forged, behind, again } = found;
+    let (row, own) = (facts.row(forged), facts.row(again));
+    let (side, name) = (row.from, row.from.name());
     let says = format!(
         "{} came in the {name}'s name, and the {name} does not seem to have sent them.",
         bytes(u64::from(row.segment.len))
     );
     let resets = facts.resets.iter().copied().filter(|&i| i > forged && facts.row(i).from != side);
-    let evidence: Vec<usize> = [forged, real.behind, real.again].into_iter().chain(resets.take(1)).collect();
+    let evidence: Vec<usize> = [forged, behind, again].into_iter().chain(resets.take(1)).collect();
     let mut f = Finding::new(&RULE, facts, Certainty::Inferred, &evidence, says);
     f.side = Some(side);
     f.figures.push(("lost_bytes", Figure::Bytes(u64::from(own.segment.len))));
     f.proof.push(facts.line(
         format!("Its hop limit (TTL) is {}, the {name}'s other frames have {}.", row.segment.ttl, own.segment.ttl),
-        &[forged, real.again],
+        &[forged, again],
     ));
     f.proof.push(facts.line(
         format!("Later the {name} still stands at a number before those bytes: it has not sent them."),
-        &[real.behind],
+        &[behind],
     ));
     f.proof.push(facts.line(
         format!(
@@ -65,7 +66,7 @@ fn check(facts: &Facts, hits: &mut Hits) {
             bytes(u64::from(own.segment.len)),
             row.segment.len
         ),
-        &[real.again],
+        &[again],
     ));
     if facts.timeline.never_sent(forged) {
         f.certainty = Certainty::Proven;
@@ -78,8 +79,10 @@ fn check(facts: &Facts, hits: &mut Hits) {
     hits.findings.push(f);
 }
 
-/// What shows that an end did not send some data.
-struct Real {
+/// Data that an end did not send, and what shows that.
+struct Injected {
+    /// The data in its name.
+    forged: usize,
     /// Its own frame without payload that stands before the data, though it came after.
     behind: usize,
     /// Its own data under the same number.
@@ -91,7 +94,7 @@ struct Real {
 ///
 /// A frame that took another path has another hop count too, and may be sent again after a loss; but then its sender's
 /// numbers never fall back behind it.
-fn injected(facts: &Facts, side: Side) -> Option<(Side, usize, Real)> {
+fn injected(facts: &Facts, side: Side) -> Option<Injected> {
     let rows = &facts.timeline.rows;
     let own = |r: &Row| r.from == side && counts(r) && !is_reset(r);
     let usual = rows.iter().find(|r| own(r))?.segment.hops()?;
@@ -103,5 +106,5 @@ fn injected(facts: &Facts, side: Side) -> Option<(Side, usize, Real)> {
     };
     let behind = later(&|r| r.segment.span() == 0 && r.seq < row.end())?;
     let again = later(&|r| r.segment.len > 0 && r.segment.len != row.segment.len && r.seq == row.seq)?;
-    Some((side, forged, Real { behind, again }))
+    Some(Injected { forged, behind, again })
 }
